@@ -1,1 +1,1 @@
-"""The public API: `jit`, `grad`, `vmap`, `device_put` and the rest, a folder for each theme."""
+"""The public API (`jit`, `grad`, `vmap`, `device_put`, ...), in one folder per topic."""

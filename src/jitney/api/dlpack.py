@@ -1,4 +1,4 @@
-"""Exchanging arrays with other libraries by the DLPack protocol."""
+"""Exchange of arrays with other libraries through the DLPack protocol."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def from_dlpack(
     Args:
       external_array: the object.
       device: the device or sharding of the result.
-      copy: the data is always copied, so that the other library may overwrite its own; False is
+      copy: the data is always copied, as the other library could overwrite it later. False is
         accepted only for arrays of this library.
 
     Raises:
@@ -55,10 +55,10 @@ def from_dlpack(
 
 
 def is_supported_dtype(dtype: DTypeLike) -> bool:
-    """Returns whether arrays of `dtype` can be exchanged by DLPack with all libraries.
+    """Returns whether arrays of `dtype` can be exchanged with any library that supports DLPack.
 
-    8-bit floats, for which it returns False as in JAX, can be exchanged with libraries that know the
-    types of DLPack 1.1.
+    For 8-bit floats the result is False, as in JAX, although they can be exchanged with libraries
+    that support the types of DLPack 1.1.
     """
     try:
         resolved = dtypes.dtype(dtype)

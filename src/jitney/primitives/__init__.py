@@ -1,6 +1,6 @@
-"""Primitives, one family per module, each with all of its rules, and the `jax.lax` functions."""
+"""Primitives with all of their rules, and the `jax.lax` functions; one module per family."""
 
-# These modules look up rules by slot, so they declare the slots before primitives fill them.
+# These modules declare the slots of rules, so they must be imported before the primitives.
 from jitney.compiler import lower as lower
 from jitney.transforms import (
     batch as batch,

@@ -1,14 +1,14 @@
 """Functions that bind primitives, for use in rules: `mul(t, cos(x))`.
 
-Each binds the primitive of its name. Operands are neither promoted nor broadcast: dtypes must be
-equal and shapes must match, as the type rule of the primitive requires. Parameters have their names
-in jaxprs; those that rules seldom set have defaults.
+Each function binds the primitive that has its name. Operands are neither promoted nor broadcast:
+dtypes must be equal and shapes must match, as the type rule of the primitive requires. Parameters
+have the same names as in jaxprs; parameters that rules seldom set have defaults.
 
-The rules of almost all primitives are built from a few other primitives. These are looked up by
-name here, so that the modules of primitives need not import each other.
+The rules of almost all primitives are built from a few other primitives. This module looks them up
+by name, so that the modules of primitives need not import each other.
 """
 
-# ruff: noqa: A001  # named after primitives, and several of these after builtins
+# ruff: noqa: A001  # named after primitives, several of which have the names of builtins
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Axes = Sequence[SupportsIndex]
 
 def _bind(name: str) -> Callable[..., Any]:
     prim = registry.get(name)
-    if prim is None:  # first use: its module may not be loaded yet
+    if prim is None:  # on first use, since its module may not be loaded earlier
         from jitney.primitives import load_all
 
         load_all.load_primitive(name)
@@ -188,12 +188,12 @@ def and_(x: Value, y: Value) -> Array:
 
 
 def integer_pow(x: Value, *, y: int) -> Array:
-    """Raises x to the constant integer power y."""
+    """Raises x to the power of the integer constant y."""
     return _bind("integer_pow")(x, y=y)
 
 
 def select_n(which: Value, *cases: Value) -> Array:
-    """Selects elementwise from `cases` by index; of two, the second where `which` is true."""
+    """Selects elementwise: from two cases, the second where `which` is true; otherwise by index."""
     return _bind("select_n")(which, *cases)
 
 
@@ -212,7 +212,7 @@ def bitcast_convert_type(x: Value, *, new_dtype: DType) -> Array:
 
 
 def polynomial(x: Value, *coefficients: Value) -> Array:
-    """Evaluates the polynomial sum of coefficients[k] x^k."""
+    """Evaluates the polynomial with the given coefficients, sum of coefficients[k] x^k."""
     return _bind("polynomial")(x, *coefficients, unroll=None)
 
 
@@ -234,7 +234,7 @@ def random_wrap(words: Value, *, impl: object) -> Array:
 
 
 def iota(*, dtype: DType, shape: Shape, dimension: int, sharding: object = None) -> Array:
-    """Returns an array whose elements equal their index along `dimension`."""
+    """Returns an array in which each element equals its index along `dimension`."""
     return _bind("iota")(dtype=dtype, shape=shape, dimension=dimension, sharding=sharding)
 
 
@@ -250,7 +250,7 @@ def broadcast_in_dim(
 def reshape(
     x: Value, *, new_sizes: Shape, dimensions: Axes | None = None, sharding: object = None
 ) -> Array:
-    """Reshapes x, with elements in row-major order."""
+    """Reshapes x, keeping the row-major order of its elements."""
     return _bind("reshape")(x, new_sizes=new_sizes, dimensions=dimensions, sharding=sharding)
 
 
@@ -340,7 +340,7 @@ def all_gather(x: Value, **params: Param) -> Array:
 
 
 def all_gather_reduced(x: Value, **params: Param) -> Array:
-    """Gathers x along a mesh axis; the result's type is reduced over it."""
+    """Gathers x along a mesh axis; the type of the result is reduced over that axis."""
     return _bind("all_gather_reduced")(x, **params)
 
 

@@ -3,9 +3,9 @@
     ft_in   (constants, carry, rows)
     ft_out  (carry, rows of results)
 
-A group is a tree whose leaves stand for values; some leaves stand for values that are left out.
-Trees print like those of JAX: the derivative of a loop has groups of values and tangents, a
-transposed loop has groups of lists. Computations depend only on the numbers of values.
+A group is a tree whose leaves stand for values, some of which may be missing. Trees are printed as
+in JAX: the derivative of a loop has groups of values and tangents, and a transposed loop has groups
+of lists. Computations depend only on the numbers of values.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ Lists = tuple["Lists", ...] | int
 
 
 class FlatTree:
-    """A tree of values.
+    """The structure of a group of values.
 
     Attributes:
-      text: its printed form.
-      elts: its subtrees; empty for a leaf or a list.
+      text: the printed form.
+      elts: the subtrees; empty for a leaf or a list.
     """
 
     __slots__ = ("_size", "elts", "text")
@@ -33,7 +33,7 @@ class FlatTree:
     _size: int
 
     def __new__(cls, text: str, elts: tuple[FlatTree, ...], size: int) -> FlatTree:
-        """Returns the unique tree with this printed form, which determines a tree."""
+        """Returns the unique tree with this printed form; trees with the same form are equal."""
         tree = _trees.get(text)
         if tree is None:
             tree = _trees[text] = object.__new__(cls)
@@ -46,7 +46,7 @@ class FlatTree:
         return (None,) * self._size
 
     def unpack(self) -> tuple[FlatTree, ...]:
-        """Returns its subtrees."""
+        """Returns the subtrees."""
         return self.elts
 
     def __len__(self) -> int:
@@ -73,7 +73,7 @@ def group(*elts: FlatTree) -> FlatTree:
 
 
 VALUE = FlatTree("None", (), 1)
-# A stacked result: a computed one, and one that equals a stacked operand.
+# Two kinds of stacked results: a computed one, and one that equals a stacked operand.
 ROW, SAME_ROW = (
     FlatTree("RightsOnly(Right(None))", (), 1),
     FlatTree("RightsOnly(Left(None))", (), 0),
@@ -88,7 +88,7 @@ def values(n: int) -> FlatTree:
 
 @functools.cache
 def operands(n_consts: int, n_carry: int, n_rows: int) -> FlatTree:
-    """Returns `ft_in` of a loop with so many constants, carries and stacked operands."""
+    """Returns `ft_in` of a loop for given numbers of constants, carries and stacked operands."""
     return group(values(n_consts), values(n_carry), values(n_rows))
 
 
@@ -102,7 +102,7 @@ def results(n_carry: int, n_rows: int) -> FlatTree:
 def groups(
     n_consts: int, n_carry: int, n_rows: int, same: tuple[int | None, ...]
 ) -> tuple[FlatTree, FlatTree]:
-    """Returns (`ft_in`, `ft_out`); `same` has the index of the operand that a result equals."""
+    """Returns (`ft_in`, `ft_out`); `same` has the indices of operands that results equal."""
     rows = group(*[ROW if k is None else SAME_ROW for k in same])
     return operands(n_consts, n_carry, n_rows), group(values(n_carry), rows)
 
@@ -120,13 +120,13 @@ def _kept(tree: FlatTree, keep: Iterator[bool]) -> FlatTree:
     again = iter(marks)
     elts = tuple([_kept(t, again) for t in tree.elts])
     sides = iter(["Right(None)" if m else "Left(None)" for m in marks])
-    # Values that are already left out stay so.
+    # Values that are already missing stay missing.
     text = re.sub(r"(?<!Left\()\bNone\b", lambda _: next(sides), tree.text)
     return FlatTree(f"RightsOnly({text})", elts, sum(marks))
 
 
 def split(tree: FlatTree, late: Sequence[bool]) -> tuple[FlatTree, FlatTree]:
-    """Splits a tree by `late`; if it is a pair of an early and a late half, into these."""
+    """Splits a tree by `late`; a pair of an early and a late half is split into these halves."""
     if len(tree.elts) == 2:
         n = len(tree.elts[0])
         if not any(late[:n]) and all(late[n:]):

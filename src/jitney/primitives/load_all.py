@@ -1,4 +1,4 @@
-"""Lazy loading of primitives: modules are imported when a primitive of theirs is first needed."""
+"""Lazy loading of primitives: a module is imported when one of its primitives is first needed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pkgutil
 
 from jitney import primitives
 
-# Modules of primitives that rules look up by name; importing all modules takes 40 ms.
+# Modules of the primitives that rules look up by name; importing all modules takes 40 ms.
 _HOMES = {
     "all_gather": "parallel.all_gather",
     "all_gather_reduced": "parallel.reduced",

@@ -1,7 +1,7 @@
-"""The contexts of lowering rules, and the tokens by which rules of JAX order effects.
+"""The contexts of lowering rules, and the tokens with which rules of JAX order effects.
 
-Compiled programs keep the order of effects by themselves; tokens are values without data that rules
-pass on.
+Compiled programs preserve the order of effects without tokens, which are values without data that
+rules pass on.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class TokenSet:
-    """The token of each effect.
+    """A set of tokens, one per effect.
 
     Args:
-      tokens: a dict from effects to tokens; None for none.
+      tokens: a dict from effects to tokens; None for an empty set.
     """
 
     def __init__(self, tokens: Mapping[Effect, Any] | None = None) -> None:
@@ -43,7 +43,7 @@ class TokenSet:
         """Returns the token of an effect.
 
         Raises:
-          KeyError: if it has none.
+          KeyError: if the effect has no token.
         """
         return self._tokens[effect]
 
@@ -56,15 +56,15 @@ class TokenSet:
         return set(self._tokens)
 
     def subset(self, effects: Sequence[Effect]) -> TokenSet:
-        """Returns the set of the tokens of some effects.
+        """Returns the set of the tokens of the given effects.
 
         Raises:
-          KeyError: if one has none.
+          KeyError: if one of the effects has no token.
         """
         return TokenSet({effect: self._tokens[effect] for effect in effects})
 
     def update_tokens(self, tokens: TokenSet) -> TokenSet:
-        """Returns the set with the tokens of `tokens` in place of its own for their effects."""
+        """Returns the set in which the tokens in `tokens` replace those of the same effects."""
         return TokenSet({**self._tokens, **tokens._tokens})
 
     def __len__(self) -> int:
@@ -72,7 +72,7 @@ class TokenSet:
 
 
 class _TokensIn(TokenSet):
-    """The tokens that a rule receives: each effect has one."""
+    """The tokens that a rule receives, in which each effect has a token."""
 
     def get(self, effect: Effect) -> Any:
         if effect not in self._tokens:
@@ -85,7 +85,7 @@ class ModuleContext:
     """The context that all lowering rules of a program share.
 
     Attributes:
-      platforms: the platforms that the program is compiled for.
+      platforms: the platforms for which the program is compiled.
       builder: the builder that creates nodes of the tensor IR; None outside of rules.
     """
 
@@ -102,7 +102,7 @@ class ModuleContext:
         return self.backend
 
     def add_keepalive(self, keepalive: object) -> None:
-        """Does nothing: a program keeps the Python functions that it calls alive."""
+        """Does nothing, as a program keeps the Python functions that it calls alive."""
 
     def replace(self, **kw: object) -> ModuleContext:
         """Returns a copy with some attributes replaced."""
@@ -116,12 +116,12 @@ class LoweringRuleContext:
     Attributes:
       builder: the builder that creates nodes of the tensor IR.
       primitive: the primitive that is lowered.
-      avals_in: types of its operands.
-      avals_out: types of its results.
+      avals_in: types of the operands.
+      avals_out: types of the results.
       module_context: the context that all lowering rules of a program share.
       tokens_in: the token of each effect; see `TokenSet`.
       tokens_out: the tokens that the rule has passed to `set_tokens_out`, if any.
-      platforms: the platforms that the rule is for; None for those of the program.
+      platforms: the platforms of the rule; None stands for those of the program.
     """
 
     builder: Builder
@@ -142,7 +142,7 @@ class LoweringRuleContext:
         self.tokens_out = tokens_out
 
     def is_forward_compat(self) -> bool:
-        """Returns whether older versions shall read the program: always False."""
+        """Returns whether older versions must be able to read the program: always False."""
         return False
 
     def replace(self, **kw: object) -> LoweringRuleContext:
@@ -163,7 +163,7 @@ class LoweringRuleContext:
 
     @property
     def traceback(self) -> Place | None:
-        """The place in the user's code that recorded the equation; None if it is not known."""
+        """The location in user code where the equation was recorded, or None if it is unknown."""
         equation = self._equation
         info: Any = None if equation is None else equation.source_info
         return None if info is None else info.traceback

@@ -1,12 +1,12 @@
-"""Types for annotations of rules of primitives.
+"""Types for annotations in rules of primitives.
 
     jvp        (primals: Primals, tangents: Tangents, **params) -> (out, dout)
     transpose  (ct: Cotangent, *operands: Operand, **params) -> cotangents
     batch      (args: Sequence[Value], dims: Dims, **params) -> (out, dim)
     lower      (b: Builder, *nodes: Node, **params) -> node, or list
 
-Eager rules take `np.ndarray`s, type rules `ShapedArray`s. Rules that use attributes of an operand
-that Python scalars do not have declare it as an `Array`.
+Eager rules take `np.ndarray`s; type rules take `ShapedArray`s. A rule declares an operand as an
+`Array` if it uses attributes that Python scalars do not have.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Primals: TypeAlias = "Sequence[Value]"
 Tangents: TypeAlias = "Sequence[Tangent]"
 Cotangent: TypeAlias = "Value | Zero"
 Operand: TypeAlias = "Value | UndefinedPrimal"  # in transposition: linear operands are undefined
-BatchDim: TypeAlias = "int | None"  # batch dimension, or None if unbatched
+BatchDim: TypeAlias = "int | None"  # the batch dimension, or None if unbatched
 Dims: TypeAlias = "Sequence[BatchDim]"
 # Contracted axes of both operands, then batch axes of both. A runtime type: libraries write `|
 # None` after it.

@@ -1,4 +1,4 @@
-"""Common forms of JVP, transpose and batching rules, shared by families of primitives.
+"""Common forms of JVP, transpose and batching rules, which many primitives share.
 
     defjvp(p, rule, ...)      tangent = sum of rule_i(t_i, *primals, **params)
     defjvp2(p, rule, ...)     the same, with the result: rule_i(t_i, answer, *primals, **params)
@@ -6,7 +6,8 @@
     defbilinear(p, ...)       linear in each of two operands
     vectorized(p)             elementwise on one operand; broadcasting(p) on several
 
-Other primitives are called through `calculus`, so this module does not depend on their modules.
+Other primitives are called through `calculus`, so that this module does not depend on their
+modules.
 """
 
 from __future__ import annotations
@@ -89,20 +90,20 @@ def const(like: Operand, value: complex | np.number) -> Value:
 
 
 def factor(like: Operand, value: complex | np.number) -> Value:
-    """Returns `value` as a scalar factor with the dtype of `like`; weakly typed beside scalars.
+    """Returns `value` as a factor with the dtype of `like`; weakly typed if that is a scalar.
 
-    Beside arrays it is strongly typed, so that derivatives with such factors are, as in JAX.
+    If `like` is an array, the factor is strongly typed, so that derivatives with such factors are
+    strongly typed, as in JAX.
     """
     aval = aval_of(like)
     return typed(np.asarray(value).astype(aval.dtype)) if aval.ndim else const(like, value)
 
 
 def typed(value: np.ndarray, weak_type: bool = False) -> Value:
-    """Returns data as an operand with exactly their dtype: a NumPy array or scalar if possible.
+    """Returns data as an operand of exactly its dtype: a NumPy array or scalar, if possible.
 
-    NumPy data are narrowed without x64. Where 64-bit dtypes are nevertheless allowed, the operand
-    is an array of jitney, and likewise for weakly typed 32-bit data if 64-bit dtypes are the
-    default.
+    NumPy data is narrowed unless x64 is enabled. If 64-bit dtypes are nevertheless allowed, the
+    operand is an array of jitney; so is weakly typed 32-bit data if 64-bit dtypes are the default.
     """
     if not dtypes.is_of_scalars(value.dtype, weak_type):
         return array_from_numpy(value, shaped_array(value.shape, value.dtype, weak_type))
@@ -110,14 +111,14 @@ def typed(value: np.ndarray, weak_type: bool = False) -> Value:
 
 
 def zeros_like(x: Operand) -> Value:
-    """Returns zeros of the type of `x`."""
+    """Returns zeros with the type of `x`."""
     return Zero(aval_of(x)).instantiate()
 
 
 def zeros_for(ct: Value, x: Operand, *, strong: bool = False) -> Value:
-    """Returns zeros of the cotangent type of `x` in the dtype of `ct`, which may be wider.
+    """Returns zeros with the cotangent type of `x`, but the dtype of `ct`, which may be wider.
 
-    A user's rule may have widened `ct`. The zeros are strongly typed if its dtype differs, or if
+    A user's rule may have widened `ct`. The zeros are strongly typed if the dtypes differ, or if
     `strong`.
     """
     aval, dtype = aval_of(x).to_cotangent_aval(), aval_of(ct).dtype
@@ -145,7 +146,7 @@ def defjvp(prim: Primitive, *rules: Callable[[Value, Value], Tangent] | None) ->
 @overload
 def defjvp(prim: Primitive, *rules: Slope) -> None: ...
 def defjvp(prim: Primitive, *rules: Slope) -> None:
-    """Sets the JVP rule of a primitive with one result, with a rule for each operand."""
+    """Sets the JVP rule of a primitive with one result from a rule for each operand."""
 
     def derivative(primals: Primals, tangents: Tangents, params: dict[str, Any]) -> Tangent | None:
         total: Tangent | None = None
@@ -179,7 +180,7 @@ def defjvp2(prim: Primitive, *rules: Callable[[Value, Value, Value], Tangent] | 
 @overload
 def defjvp2(prim: Primitive, *rules: Slope) -> None: ...
 def defjvp2(prim: Primitive, *rules: Slope) -> None:
-    """Sets the JVP rule like `defjvp`, with rules that also get the result."""
+    """Sets the JVP rule like `defjvp`, from rules that take the result, too."""
 
     @prim.jvp
     def jvp_rule(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Value, Tangent]:
@@ -256,10 +257,10 @@ def def_jointly_linear_jvp(prim: Primitive, n_linear: int | None = None) -> None
 def defbilinear(
     prim: Primitive, left: Callable[..., Cotangent], right: Callable[..., Cotangent]
 ) -> None:
-    """Sets the rules of a primitive that is linear in each of two operands.
+    """Sets the rules of a primitive that is linear in each of its two operands.
 
-    `left(ct, x, y, **params)` returns the cotangent of x, `right` that of y; the linear operand is
-    an `UndefinedPrimal`.
+    `left(ct, x, y, **params)` returns the cotangent of x, and `right` that of y; the linear operand
+    is an `UndefinedPrimal`.
     """
 
     def by_left(t: Value, x: Value, y: Value, **params: Param) -> Value:
@@ -312,7 +313,7 @@ def broadcast_to_result(t: Value, shape: tuple[int, ...]) -> Value:
 
 
 def vectorized(*prims: Primitive) -> None:
-    """Sets the batching rule of elementwise primitives of one operand."""
+    """Sets the batching rule of elementwise primitives with one operand."""
     for prim in prims:
 
         @prim.batch
@@ -347,7 +348,7 @@ def insert_axes(x: Value, positions: tuple[int, ...]) -> Value:
 
 
 def broadcasting(*prims: Primitive) -> None:
-    """Sets the batching rule of elementwise primitives of operands with equal ranks or rank 0."""
+    """Sets the batching rule of elementwise primitives with operands of equal rank or scalars."""
     for prim in prims:
 
         @prim.batch
@@ -359,9 +360,9 @@ def broadcasting(*prims: Primitive) -> None:
 
 
 def align(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int]:
-    """Moves all batch axes to the same position, and makes ranks equal except for scalars.
+    """Moves all batch axes to the same position, and makes the ranks of non-scalars equal.
 
-    Returns: (operands, position of the batch axis).
+    Returns: a pair (operands, position of the batch axis).
     """
     mapped = [(x, d) for x, d in zip(args, dims, strict=True) if d is not None]
     shapes = {(shape_of(x), d) for x, d in mapped}
@@ -374,7 +375,7 @@ def align(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int]:
         move_axis(x, d, 0) if d is not None else insert_axes(x, (0,)) if r else x
         for x, d, r in zip(args, dims, ranks, strict=True)
     ]
-    out = [  # batched operands of lower rank get the rank of the others
+    out = [  # batched operands of lower rank are extended to the rank of the others
         _widen(x, rank - r) if d is not None and r < rank else x
         for x, d, r in zip(moved, dims, ranks, strict=True)
     ]
@@ -390,7 +391,7 @@ def _widen(x: Value, n: int) -> Value:
 
 
 def to_front(x: Value, dim: int | None, size: int) -> Value:
-    """Moves the batch axis of `x` to the front, or broadcasts `x` along a new one."""
+    """Moves the batch axis of `x` to the front, or broadcasts `x` along a new batch axis."""
     if dim is not None:
         return move_axis(x, dim, 0)
     shape = shape_of(x)
@@ -404,7 +405,7 @@ def batch_size(args: Sequence[Value], dims: Dims) -> int:
 
 
 def shifted_axes(axes: Sequence[int], dim: int) -> tuple[np.int64, ...]:
-    """Shifts axes of an operand for the operand with a batch axis at `dim`."""
+    """Shifts axis numbers of an operand for the same operand with a batch axis at `dim`."""
     return tuple(np.int64(a + (a >= dim)) for a in axes)
 
 
@@ -427,5 +428,5 @@ def reducer(*prims: Primitive) -> None:
 
 
 def is_float0(aval: AbstractValue) -> bool:
-    """Returns whether a type is that of a trivial tangent."""
+    """Returns whether a type is that of the tangents of integers and booleans."""
     return aval.dtype == dtypes.float0

@@ -231,8 +231,8 @@ def reshape(operation: Operation) -> list[Entries]:
 
     A merged axis is sharded along the mesh axes of all of its parts, which may move elements
     between devices. If an axis is split, the mesh axes are assigned to the new axes in order, as
-    far as sizes permit. Axes of size 1, which only mesh axes of size 1 can shard, keep them if
-    there are as many between the same groups.
+    far as sizes permit. Axes of size 1 can be sharded only along mesh axes of size 1. They keep
+    their shardings if operand and result have the same number of such axes between the same groups.
     """
     (spec,), old, new = operation.specs, shape_of(operation, 0), operation.shapes[0]
     if operation.params.get("dimensions") is not None and any(spec):
@@ -259,7 +259,7 @@ def reshape(operation: Operation) -> list[Entries]:
 
 
 def _axes_of_one(shape: Sequence[int], places: Iterable[int]) -> list[list[int]]:
-    """Returns, for each of `places`, the axes of size 1 preceded by that many larger axes."""
+    """Returns, for each number in `places`, the axes of size 1 after that many larger axes."""
     before = list(itertools.accumulate([n != 1 for n in shape], initial=0))
     return [
         [axis for axis, n in enumerate(shape) if n == 1 and before[axis] == place]
@@ -304,7 +304,7 @@ def _distributed(
 
 
 def cut(operation: Operation) -> list[Entries]:
-    """Keeps shardings for results that have some of the first operand's elements.
+    """Keeps shardings for results that contain a part of the first operand.
 
     This applies to slices, padding and similar operations. A sharded axis may change its size only
     if the new size is divisible by the number of shards. A single element is replicated.
@@ -360,7 +360,7 @@ def concatenate(operation: Operation) -> list[Entries]:
 
 
 def split(operation: Operation) -> list[Entries]:
-    """Keeps the operand's sharding, if it divides results evenly; single elements replicate."""
+    """Keeps the operand's sharding if it divides results evenly; single elements are replicated."""
     (spec,) = operation.specs
     _check_parts(operation, spec, operation.params["axis"], "cuts")
     return [_whole_if_one(spec, shape) for shape in operation.shapes]
@@ -377,7 +377,7 @@ def _check_parts(operation: Operation, spec: Entries, axis: int, does: str) -> N
 
 
 def tile(operation: Operation) -> list[Entries]:
-    """Keeps the shardings of axes that are not repeated; the others must be replicated."""
+    """Keeps the shardings of axes that are not repeated; repeated axes must be replicated."""
     (spec,), old, new = operation.specs, shape_of(operation, 0), operation.shapes[0]
     added = len(new) - len(old)
     for axis, (n, m) in enumerate(zip(old, new[added:], strict=True)):
@@ -403,7 +403,7 @@ def fft(operation: Operation) -> list[Entries]:
 
 
 def unreduced_sum(operation: Operation, out_sharding: NamedSharding) -> None:
-    """Rejects results that are unreduced along mesh axes that do not shard the reduced axes."""
+    """Rejects results that are unreduced along mesh axes which do not shard the reduced axes."""
     (spec,) = operation.specs[:1]
     summed = {name for axis in operation.params["axes"] for name in spec[axis]}
     own = sharding_of(operation.avals[0])
@@ -426,7 +426,7 @@ def no_terms(operation: Operation, out_sharding: NamedSharding) -> None:
 
 
 def unreduced_product(operation: Operation, out_sharding: NamedSharding) -> None:
-    """Rejects results that are unreduced along mesh axes that do not shard the contracted axes."""
+    """Rejects results that are unreduced along mesh axes which do not shard the contracted axes."""
     if any([s.spec.unreduced for s in map(sharding_of, operation.avals) if s is not None]):
         operation.refuse(
             "dot_general: with `out_sharding`, no operand may be unreduced; jax.reshard sums the "
@@ -466,7 +466,7 @@ def reshaped_sum(operation: Operation, out_sharding: NamedSharding) -> None:
 
 
 def scatter(operation: Operation) -> list[Entries]:
-    """Keeps the operand's sharding, if windows of updates are complete along sharded axes."""
+    """Keeps the operand's sharding if windows of updates are complete along sharded axes."""
     numbers = operation.params["dimension_numbers"]
     operand, shape = operation.specs[0], shape_of(operation, 0)
     updates = shape_of(operation, 2)

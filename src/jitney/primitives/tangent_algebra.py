@@ -1,4 +1,4 @@
-"""The operations that transformations themselves need: see `transforms.algebra`."""
+"""The operations that transformations themselves apply; see `transforms.algebra`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def zeros(aval: AbstractValue) -> Value:
     if isinstance(aval, HiType):
         hi_zero: Any = aval.vspace_zero()
         return hi_zero
-    if aval.is_ref:  # references have no tangents: this zero is never read
+    if aval.is_ref:  # references have no tangents, so this zero is never read
         return np.zeros((), dtypes.float0)
     assert isinstance(aval, ShapedArray), aval
     if aval.dtype == dtypes.float0:
@@ -58,7 +58,7 @@ def add(x: Value, y: Value) -> Value:
 
 
 def insert_axis(x: Value, position: int, size: int, along: NamedSharding | None = None) -> Value:
-    """Broadcasts `x` along a new axis at `position`, with the sharding `along` for it."""
+    """Broadcasts `x` along a new axis at `position`, which has the sharding `along`."""
     shape = shape_of(x)
     full = (*shape[:position], size, *shape[position:])
     dims = tuple(np.int64(k) for k in range(len(full)) if k != position)
@@ -79,7 +79,7 @@ def reshard(x: Value, place: NamedSharding) -> Value:
 
 
 def install() -> None:
-    """Provides the operations to the transformations."""
+    """Makes the operations available to the transformations."""
     algebra.zeros = zeros
     algebra.add = add
     algebra.move_axis = move_axis

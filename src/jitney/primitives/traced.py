@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def lower_by(prim: Primitive, meaning: Callable[..., Sequence[Value]]) -> None:
-    """Sets the lowering of `prim`: traces `meaning(*arrays, **params)`, returning a sequence."""
+    """Sets the lowering of `prim`: traces `meaning(*arrays, **params)`, a sequence of results."""
 
     @prim.lower
     def lower_rule(b: Builder, *nodes: Node, **params: object) -> Node | list[Node]:

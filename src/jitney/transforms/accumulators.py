@@ -22,7 +22,7 @@ class GradAccum:
         self.aval = aval
 
     def accum(self, x: Tangent | None) -> None:
-        """Adds `x` to the cotangent; None and symbolic zeros add nothing."""
+        """Adds `x` to the cotangent; None and symbolic zeros are ignored."""
         raise NotImplementedError
 
     def freeze(self) -> Tangent:

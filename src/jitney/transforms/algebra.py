@@ -1,7 +1,7 @@
-"""The few operations that transformations themselves need, defined by `primitives`.
+"""The few operations that the transformations themselves apply; `primitives` defines them.
 
-This breaks an import cycle: rules of `jit` or `scan` need the transformations, and the
-transformations need to add, to create zeros and to move axes.
+This breaks an import cycle: rules of `jit` or `scan` use the transformations, which in turn must
+add values, create zeros and move axes.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Batching: each value may have a batch dimension, at any position.
 
 `BatchTrace` passes the values and the positions of their batch dimensions to the primitive's
-`batch` rule, which computes with the operations of the parent trace. Operations on values without a
-batch dimension are passed on unchanged.
+`batch` rule, whose operations are interpreted by the parent trace. Operations on values without a
+batch dimension are passed to the parent trace unchanged.
 """
 
-# A trace recognizes its own tracers by their `_trace`.
+# A trace recognizes its tracers by the private attribute `_trace`.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class AxisData:
     """The axis that a `vmap` adds.
 
     Attributes:
-      name: its name for collectives; None if it has none.
-      size: its size.
-      spmd_name: the names of the mesh axes along which it is sharded.
-      along: its sharding in the types of arrays, as that of an array with this axis only; None if
-        types do not have one.
-      of_devices: whether it represents the devices along a mesh axis.
+      name: the name of the axis for collectives, or None.
+      size: the size of the axis.
+      spmd_name: the names of the mesh axes along which the axis is sharded.
+      along: the sharding of the axis in the types of arrays, given as the sharding of a
+        one-dimensional array; None if types have no sharding.
+      of_devices: whether the axis represents the devices along a mesh axis.
     """
 
     name: Any
@@ -79,14 +79,14 @@ not_mapped = None
 class BatchTracer(Tracer):
     """A value with a batch dimension at position `batch_dim`."""
 
-    __module__ = "jax._src.interpreters.batching"  # libraries derive an array's package from it
+    __module__ = "jax._src.interpreters.batching"  # libraries read an array's package here
     __slots__ = ("batch_dim", "origin", "val")
 
     def __init__(self, trace: Trace, val: Value, batch_dim: int) -> None:
         self._trace = trace
         self.val = val
         self.batch_dim = batch_dim
-        self.origin = source_info.current()  # the line that created it
+        self.origin = source_info.current()  # the line of user code that created the tracer
 
     @property
     def aval(self) -> AbstractValue:
@@ -174,9 +174,8 @@ def _missing_rule(primitive: Primitive) -> str:
     why = primitive.absences.get("batch")
     reason = f": {why}" if why else ""
     return (
-        f"'{primitive}' has no batching rule, which vmap needs: not implemented{reason}. For a "
-        "primitive "
-        "of your own, set one by jax.interpreters.batching.primitive_batchers"
+        f"'{primitive}' has no batching rule, so vmap is not implemented for it{reason}. For a "
+        "primitive of your own, set one in jax.interpreters.batching.primitive_batchers"
     )
 
 
@@ -185,8 +184,8 @@ def move_to(
 ) -> V | Array:
     """Returns `x` with its batch dimension at `destination`.
 
-    A value without one is broadcast along a new axis, which is sharded like the only axis of an
-    array with sharding `along`.
+    If `x` has no batch dimension, it is broadcast along a new axis, which is sharded like the only
+    axis of an array with sharding `along`.
     """
     if dim is None:
         return algebra.insert_axis(x, destination, size, along)
@@ -206,8 +205,8 @@ def batch_flat(
       fun: the function.
       axis_data: the batch axis.
       vals: the arguments.
-      dims: the batch dimension of each argument; None for those without one.
-      tag: the tag of the transformation whose tracers `fun` may close over, if it is part of one.
+      dims: the batch dimension of each argument, or None.
+      tag: the tag of the transformation over whose tracers `fun` may close, if there is one.
     """
     parent = state.trace
     trace = BatchTrace(parent, axis_data, tag or TraceTag())
@@ -226,8 +225,8 @@ def batch_flat(
 
 
 def whole_aval(aval: AbstractValue, axis_data: AxisData, d: int | None) -> AbstractValue:
-    """Returns the type of a batch of `aval`s, with batch dimension `d`; `aval` if that is None."""
-    if axis_data.of_devices:  # holds the values of all devices, so does not vary
+    """Returns the type of a batch of `aval`s with batch dimension `d`, which may be None."""
+    if axis_data.of_devices:  # the batch has the values of all devices, so it does not vary
         aval = varying.typed(aval, varying.type_of(aval).without({axis_data.name}))
     if d is None:
         return aval
@@ -250,9 +249,9 @@ def batch_jaxpr(
       closed: a program.
       axis_data: the batch axis.
       batched: which operands have a batch dimension.
-      instantiated: which results must have one in any case.
+      instantiated: which results must have a batch dimension in any case.
 
-    Returns: (batched program; which results have a batch dimension, as their leading axis).
+    Returns: a pair (batched program, flags of the results that have a leading batch dimension).
     """
     wanted = (
         (instantiated,) * len(closed.out_avals) if isinstance(instantiated, bool) else instantiated
@@ -292,9 +291,9 @@ def batch_jaxpr_at(
     Args:
       closed: a program.
       axis_data: the batch axis.
-      dims: the batch dimension of each operand; None for those without one.
+      dims: the batch dimension of each operand, or None.
 
-    Returns: (batched program; the batch dimension of each result).
+    Returns: a pair (batched program, batch dimensions of the results).
     """
     dims_of_traces: list[tuple[int | None, ...]] = []
 

@@ -1,18 +1,18 @@
-"""Discharge: converts programs with mutable references to programs without.
+"""Discharge: converts programs with mutable references to programs without references.
 
 A reference is replaced by the array that it holds: an operand for its initial contents and, if the
 program may change it, an additional result for its final contents. References that a program
-creates itself disappear. Programs are discharged before they are compiled, and before they are
+creates itself are eliminated. Programs are discharged before they are compiled, and before they are
 transposed.
 
-Operations on references have a rule in the slot `discharge`, and so have those that pass references
-to programs among their parameters:
+Operations on references have a rule in the slot `discharge`, and so do operations that pass
+references to programs among their parameters:
 
     discharge    (which, *values, **params) -> (results, contents)
 
-`which` marks the operands that are references; their values are the arrays that they hold.
-`contents` has the arrays that they hold afterwards, with None for unchanged ones. A result that is
-a reference is replaced by its contents.
+`which` marks the operands that are references; the corresponding `values` are the arrays that they
+hold. `contents` has the arrays that the references hold afterwards, or None for unchanged
+references. A result that is a reference is replaced by its contents.
 """
 
 from __future__ import annotations
@@ -54,21 +54,21 @@ def has_inner_refs(jaxpr: Jaxpr) -> bool:
 
 
 def changed_refs(jaxpr: Jaxpr) -> list[bool]:
-    """Returns which operands of `jaxpr` are references that it may write to."""
+    """Returns which operands of `jaxpr` are references to which it may write."""
     n = len(jaxpr.constvars)
     changed = {e.input_index - n for e in jaxpr.effects if isinstance(e, WriteEffect | AccumEffect)}
     return [k in changed for k in range(len(jaxpr.invars))]
 
 
 def content_type(aval: AbstractValue, is_content: bool = True) -> AbstractValue:
-    """Returns the type of the array in a reference of type `aval`; other types unchanged."""
+    """Returns the type of the array in a reference of type `aval`, and other types unchanged."""
     return array_type(aval) if is_content and isinstance(aval, AbstractRef) else aval
 
 
 def discharged(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """Returns `closed`, which has no references as operands, without inner references.
+    """Returns `closed`, whose operands are not references, without inner references.
 
-    Returns `closed` itself if it creates none.
+    The result is `closed` itself if it creates no references.
     """
     if not has_inner_refs(closed.jaxpr):
         return closed
@@ -83,8 +83,8 @@ def discharge(closed: ClosedJaxpr, which: tuple[bool, ...]) -> tuple[ClosedJaxpr
       closed: a program.
       which: the operands to replace; references that are not marked are kept.
 
-    Returns: (program: operands -> results, final contents of changed references; which operands
-      these are).
+    Returns: a pair (program, flags of the operands that change). The program maps the operands to
+      the results, followed by the final contents of changed references.
     """
     changed = [w and c for w, c in zip(which, changed_refs(closed.jaxpr), strict=True)]
 
@@ -107,8 +107,9 @@ def discharge_with_consts(
       consts: the values of its constants.
       which: the operands to replace.
 
-    Returns: (program: operands -> results, final contents of changed references; values of its
-      constants; which operands these are).
+    Returns: a tuple (program, values of its constants, flags of the operands that change). The
+      program maps the operands to the results, followed by the final contents of changed
+      references.
     """
     n = len(jaxpr.constvars)
     closed, changed = discharge(closed_of(constants_as_operands(jaxpr)), (*(False,) * n, *which))
@@ -121,7 +122,7 @@ def discharge_with_consts(
 def _evaluate(
     jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], which: Sequence[bool]
 ) -> tuple[list[Value], list[Value]]:
-    """Returns (results, final contents of the operands marked in `which`) for the current trace."""
+    """Evaluates `jaxpr`; returns (results, final contents of the operands marked in `which`)."""
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     held: set[Var] = {v for v, w in zip(jaxpr.invars, which, strict=True) if w}
@@ -146,7 +147,7 @@ def _apply(
     if primitive.makes_ref or any(marks) or makes:
         if rule is None:
             raise NotImplementedError(
-                f"primitive '{primitive}' has no rule for mutable array references, but some "
+                f"primitive '{primitive}' has no rule for mutable array references, but some of its "
                 "operands are references"
             )
         outs, contents = rule(marks, *values, **params)
@@ -160,7 +161,7 @@ def _apply(
 
 
 def _without_inner(value: object) -> object:
-    """Returns a parameter of an equation, with its programs discharged."""
+    """Returns a parameter of an equation, with the programs in it discharged."""
     if isinstance(value, Jaxpr):
         if value.is_closed:
             return discharged(value)
@@ -175,7 +176,7 @@ def _without_inner(value: object) -> object:
 def with_contents(
     changed: Sequence[bool], outs: Sequence[Any], n_out: int
 ) -> tuple[list[Value], list[Value | None]]:
-    """Splits the results of a discharged program into (results, contents), as a rule returns them.
+    """Splits the results of a discharged program into (results, contents), as rules return them.
 
     Args:
       changed: the operands whose contents follow the results.

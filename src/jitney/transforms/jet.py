@@ -1,18 +1,17 @@
 """Taylor-mode differentiation: each value is a polynomial in one variable, truncated at some order.
 
-`JetTrace` passes an operation's operands to the primitive's `jet` rule: the values x_0 and their
-terms x_1 ... x_n, the coefficients of x(t) = x_0 + x_1 t + ... + x_n t^n (not the derivatives,
-which are k! x_k). The rule computes the terms of the result with the operations of the parent
-trace. Terms that are known to be zero are `Zero`, and nothing is computed for them.
+`JetTrace` passes to the primitive's `jet` rule the values x_0 of the operands, and their terms x_1
+... x_n: the coefficients of x(t) = x_0 + x_1 t + ... + x_n t^n (not the derivatives, which are k!
+x_k). The rule computes the terms of the result; its operations are interpreted by the parent trace.
+Terms that are known to be zero are represented by `Zero`, and nothing is computed for them.
 
-A primitive without such a rule is differentiated: if h(t) = f(x(t)), then h'(t) is the forward-mode
-derivative of f at x(t) in the direction x'(t), by the `jvp` rule, and its series is one term
-shorter.
+For a primitive without such a rule, the `jvp` rule is used: if h(t) = f(x(t)), then h'(t) is the
+forward-mode derivative of f at x(t) in the direction x'(t), whose series is one term shorter.
 
 Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., chapter 13.
 """
 
-# A trace recognizes its own tracers by their `_trace`.
+# A trace recognizes its tracers by the private attribute `_trace`.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ JET = declare_slot("jet")
 class JetTracer(Tracer):
     """A value with the higher terms of its series."""
 
-    __module__ = "jax.experimental.jet"  # libraries derive an array's package from it
+    __module__ = "jax.experimental.jet"  # libraries read an array's package here
     __slots__ = ("primal", "terms")
 
     def __init__(self, trace: Trace, primal: Value, terms: Sequence[Any]) -> None:
@@ -73,7 +72,7 @@ class JetTrace(Trace):
 
     Attributes:
       tag: the tag of the transformation.
-      parent_trace: the trace under which rules compute.
+      parent_trace: the trace that interprets the operations of rules.
       order: the number of terms after the first.
     """
 
@@ -134,8 +133,8 @@ def _rule_of(primitive: Primitive) -> Callable[..., Any]:
         return rule
     if "jvp" not in primitive.rules:
         raise NotImplementedError(
-            f"'{primitive}' has neither a Taylor-mode rule, which jet needs, nor a derivative to "
-            "derive one from: not implemented. For a primitive of your own, set one by "
+            f"'{primitive}' has neither a Taylor-mode rule nor a derivative rule, so jet is not "
+            "implemented for it. For a primitive of your own, set a Taylor-mode rule in "
             "jax.experimental.jet.jet_rules"
         )
     return by_derivative(primitive)
@@ -157,7 +156,7 @@ def jet_flat(
 
 
 Present = tuple[tuple[Any, ...], ...]
-"""For each value the types of its terms, with None for those that are zero."""
+"""For each value, the types of its terms; None stands for a term that is zero."""
 
 
 def types_of(series: Sequence[Terms]) -> Present:
@@ -168,7 +167,7 @@ def types_of(series: Sequence[Terms]) -> Present:
 def tangent_types_of(series: Sequence[Terms], avals: Sequence[Any]) -> Present:
     """Returns which terms are not zero, with the tangent types of `avals`.
 
-    Terms of integers are omitted, as loops and branches need predictable types.
+    Terms of integers are omitted, since the types in loops and branches must be predictable.
     """
     return tuple(
         tuple(None if type(t) is Zero or not _is_inexact(a) else a.to_tangent_aval() for t in terms)
@@ -217,11 +216,12 @@ def jet_jaxpr(
 
     Args:
       closed: a program.
-      present_terms: which terms of the operands there are; these follow the operands.
+      present_terms: which terms of the operands are not zero; these terms follow the operands.
       order: the number of terms after the first.
       wanted: which terms of the results to return even if they are zero.
 
-    Returns: (program: operands, their terms -> results, their terms; which terms it returns).
+    Returns: a pair (program, the terms of results that it returns). The program maps the operands,
+      followed by their terms, to the results, followed by their terms.
     """
     out_terms: list[Present] = []
 
@@ -257,7 +257,7 @@ def unpacked(values: Sequence[Any], avals: Sequence[Any], present_terms: Present
     ]
 
 
-# --- rules that need to know nothing of an operation ----------------------------------------------
+# --- rules that do not depend on the operation ----------------------------------------------
 
 
 def _columns(series: Sequence[Terms]) -> list[tuple[Tangent, ...]]:
@@ -268,7 +268,7 @@ def _columns(series: Sequence[Terms]) -> list[tuple[Tangent, ...]]:
 def _assembled(
     prim: Primitive, out: PyTree, terms: Sequence[Any]
 ) -> tuple[Value | Sequence[Value], Terms | Sequence[Terms]]:
-    """Returns (results, terms), given the terms by order, with None for orders that are zero."""
+    """Returns (results, terms), given the terms by order; None stands for orders that are zero."""
     if not prim.multiple_results:
         zero = Zero.from_primal_value(out)
         return out, [zero if t is None else t for t in terms]
@@ -295,7 +295,7 @@ def linear(prim: Primitive) -> Rule:
 def piecewise_linear(prim: Primitive) -> Rule:
     """Returns the rule of an operation whose derivative is locally constant.
 
-    Comparisons of operands, or integer operands, may select the piece.
+    Comparisons of operands, or integer operands, may select the linear piece.
     """
 
     def rule(
@@ -384,7 +384,7 @@ def by_partials(prim: Primitive, derivative: Callable[[Any, Any, dict[str, Any]]
             return [out], [derivative(xs, dxs, params)]
 
         _, (terms,) = integrated(both, primals, series)
-        if _is_constant(terms):  # whatever the type of the rule's zero
+        if _is_constant(terms):  # regardless of the type of the rule's zero
             zeros: Terms = [Zero.from_primal_value(out)] * len(terms)
             return out, zeros
         return out, terms
@@ -397,7 +397,7 @@ def integrated(
     primals: Sequence[Any],
     series: Sequence[Terms],
 ) -> tuple[list[Value], list[Terms]]:
-    """Returns results and their terms, given a function for results and their tangents.
+    """Returns results and their terms, given a function that computes results and their tangents.
 
     Term k of a result is term k - 1 of its tangent, divided by k.
     """

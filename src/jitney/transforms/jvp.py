@@ -1,11 +1,11 @@
 """Forward-mode differentiation: each value is a pair (primal, tangent).
 
-`JVPTrace` passes an operation's primals and tangents to the primitive's `jvp` rule, which computes
-with the operations of the parent trace. An operation whose tangents are all zero is not
+`JVPTrace` passes an operation's primals and tangents to the primitive's `jvp` rule, whose
+operations are interpreted by the parent trace. An operation whose tangents are all zero is not
 differentiated.
 """
 
-# A trace recognizes its own tracers by their `_trace`.
+# A trace recognizes its tracers by the private attribute `_trace`.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ JVP = declare_slot("jvp", required=True)  # (primals, tangents, **params) -> (ou
 class JVPTracer(Tracer):
     """A value with its tangent."""
 
-    __module__ = "jax._src.interpreters.ad"  # libraries derive an array's package from it
+    __module__ = "jax._src.interpreters.ad"  # libraries read an array's package here
     __slots__ = ("aval", "primal", "tangent")
 
     aval: AbstractValue
 
     def __init__(self, trace: Trace, primal: Value, tangent: Tangent) -> None:
         self._trace = trace
-        # In a slot, as rules and functions of jnp read it often.
+        # Stored in a slot, since rules and functions of jnp read it often.
         self.aval = primal.aval if isinstance(primal, Array) else get_aval(primal)  # pyright: ignore[reportIncompatibleMethodOverride]
         self.primal = primal
         self.tangent = tangent
@@ -60,7 +60,7 @@ class JVPTracer(Tracer):
         return primal.to_concrete_value() if isinstance(primal, Tracer) else primal
 
     def type_state(self) -> object:
-        """Returns the state of the primal, a mutable value of a high-level type."""
+        """Returns the type state of the primal, which is a mutable value of a high-level type."""
         return cur_qdd(self.primal)
 
     def full_lower(self) -> Value:
@@ -90,7 +90,7 @@ class JVPTrace(Trace):
         self.tag = tag
 
     def to_pair(self, x: Value) -> tuple[Value, Tangent]:
-        """Returns (primal, tangent) of an operand."""
+        """Returns the pair (primal, tangent) of an operand."""
         if isinstance(x, JVPTracer) and x._trace.tag is self.tag:
             return x.primal, x.tangent
         plain = x if type(x) in plain_types else revealed(x)
@@ -164,9 +164,8 @@ def _missing_rule(primitive: Primitive) -> str:
     why = primitive.absences.get("jvp")
     reason = f": {why}" if why else ""
     return (
-        f"'{primitive}' has no derivative rule, which jvp and grad need: not implemented{reason}. "
-        "For a "
-        "primitive of your own, set one by jax.interpreters.ad.primitive_jvps"
+        f"'{primitive}' has no derivative rule, so jvp and grad are not implemented for it{reason}. "
+        "For a primitive of your own, set one in jax.interpreters.ad.primitive_jvps"
     )
 
 
@@ -198,10 +197,10 @@ def jvp_jaxpr(
     Args:
       closed: a program.
       nonzeros: which operands have a tangent; these tangents follow the operands.
-      instantiated: which results' tangents to return even if they are zero.
+      instantiated: the results whose tangents are returned even if they are zero.
 
-    Returns: (program: operands, tangents of some -> results, tangents of some; which results have
-      one).
+    Returns: a pair (program, flags of the results that have a tangent). The program maps the
+      operands, followed by their tangents, to the results, followed by their tangents.
     """
     wanted = (
         (instantiated,) * len(closed.out_avals) if isinstance(instantiated, bool) else instantiated

@@ -1,12 +1,13 @@
-"""Unpacking of PRNG keys into words, for compiling programs on keys of other generators.
+"""Unpacking of PRNG keys into words, to compile programs on keys of generators other than Threefry.
 
 Keys of Threefry-2x32 are 64-bit integers and need no unpacking. Keys of other generators have any
-number of words. In the programs that users see, they are elements of arrays. Before such a program
-is compiled or run, an array of keys [*shape] is replaced by its words, uint32 [*shape, n].
+number of words. In the programs that users see, keys are elements of arrays. Before such a program
+is compiled or run, an array of keys [*shape] is replaced by the array of their words, uint32
+[*shape, n].
 
-Most operations on keys only move them: on arrays of words they become the same operation with a
-further axis, which batching computes. Operations that read keys have a rule for the words of their
-operands, in the slot `key_words`; for operations with programs as parameters, these are converted.
+Most operations on keys only move them. On arrays of words, such an operation is the same operation
+batched over the additional axis. Operations that read keys have a rule for the words of their
+operands, in the slot `key_words`. Programs that are parameters of operations are converted.
 """
 
 # The data of arrays (`_data`) is private to the package.
@@ -42,12 +43,12 @@ _U32 = np.dtype(np.uint32)
 
 
 def n_words(aval: AbstractValue) -> int:
-    """Returns the number of words into which keys of this type are unpacked; 0 for other types."""
+    """Returns the number of words into which keys of a type are unpacked; 0 for other types."""
     return dtypes.words_of_key(aval.dtype) if isinstance(aval, ShapedArray) else 0
 
 
 def in_words(aval: AbstractValue) -> AbstractValue:
-    """Returns the type of the words that replace keys of a type; other types unchanged."""
+    """Returns the type of the words of keys of type `aval`; other types are returned unchanged."""
     n = n_words(aval)
     return shaped_array((*aval.shape, n), _U32) if n else aval
 
@@ -78,12 +79,12 @@ def apply(
     values: Sequence[Any],
     params: Mapping[str, Any],
 ) -> list[Any]:
-    """Returns the results of an operation, with keys as words.
+    """Returns the results of an operation, in which keys are replaced by words.
 
     Args:
       primitive: the operation.
       avals: the types of its operands.
-      values: the operands, with keys as words.
+      values: the operands, in which keys are replaced by words.
       params: its parameters.
     """
     rule = KEY_WORDS.rule_of(primitive)
@@ -139,7 +140,7 @@ def _programs_in_words(params: Mapping[str, Any]) -> dict[str, object]:
 
 @memoize_by_identity
 def program_in_words(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """Returns `closed` with keys replaced by words; itself if there are none."""
+    """Returns `closed` with keys replaced by words, or `closed` itself if it has none."""
     if not _has_keys(closed.jaxpr):
         return closed
 
@@ -176,7 +177,7 @@ def _concerns_keys(eqn: JaxprEqn) -> bool:
 
 @memoize_by_identity
 def _has_keys(jaxpr: Jaxpr) -> bool:
-    """Returns whether a program has keys that are to be unpacked."""
+    """Returns whether a program contains keys that are unpacked."""
     variables = (*jaxpr.constvars, *jaxpr.invars)
     return any(n_words(v.aval) for v in variables) or any(map(_concerns_keys, jaxpr.eqns))
 
@@ -185,7 +186,7 @@ def _has_keys(jaxpr: Jaxpr) -> bool:
 
 
 class _KeysOfWords:
-    """An evaluator of operations on keys that are unpacked, which computes on their words."""
+    """An evaluator that applies operations on unpacked keys to their words."""
 
     def concerns(self, avals: Sequence[AbstractValue]) -> bool:
         """Implements `Evaluator.concerns`."""
@@ -222,9 +223,9 @@ def over_axes(fun: Callable[..., Any], *shapes: tuple[int, ...]) -> Callable[...
 
     Args:
       fun: the function.
-      shapes: for each operand, its leading axes to be batched. They broadcast against each other.
-        An operand is not batched along axes that it lacks or that have size one; generators that
-        draw from batches at once depend on this.
+      shapes: for each operand, the sizes of its leading axes that are batched. They broadcast
+        against each other. An operand is not batched along axes that it lacks or whose size is one;
+        generators that draw for a whole batch at once depend on this.
     """
     n_axes = max(map(len, shapes))
     if n_axes == 0:

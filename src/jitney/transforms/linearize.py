@@ -1,8 +1,8 @@
-"""Linearization: computes the value of a function, and its derivative as a linear jaxpr.
+"""Linearization: computes the value of a function, and a linear jaxpr that is its derivative.
 
-This is forward-mode differentiation over a partial evaluation with unknown tangents: the `jvp`
-rules of primitives compute immediately what depends on primals only, and the linear remainder is
-recorded in a jaxpr.
+This is forward-mode differentiation combined with partial evaluation, in which tangents are
+unknown. The operations of `jvp` rules that depend on primals only are performed immediately; the
+remaining ones, which are linear, are recorded in a jaxpr.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Linear:
     out_avals: list[AbstractValue]
 
     def without_consts(self) -> Linear:
-        """Returns a copy without the residuals, whose values are then passed at each use."""
+        """Returns a copy without the values of the residuals, which are then passed at each use."""
         return Linear(self.jaxpr, [], self.nonzero_in, self.nonzero_out, self.out_avals)
 
 
@@ -78,7 +78,7 @@ def linearize_flat(
       fun: the function.
       primals: the arguments.
       info: the origin of the function.
-      differentiated: the arguments with respect to which to differentiate; by default all whose
+      differentiated: the arguments with respect to which to differentiate; by default, all whose
         type can have a nonzero tangent.
     """
     parent = state.trace
@@ -114,6 +114,6 @@ def linearize_flat(
                 tracers.append(tangents.to_tracer(t))
         jaxpr, consts = tangents.to_jaxpr(tracers, info)
     finally:
-        trace.invalidate()  # `partial` has no tracers of its own
+        trace.invalidate()  # the class `PartialTrace` has no tracers of its own
         tangents.invalidate()
     return values, Linear(jaxpr, consts, nonzero_in, nonzero_out, out_avals)

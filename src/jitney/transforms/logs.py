@@ -1,8 +1,8 @@
 """Logs of backward passes: values that users' backward rules report besides cotangents.
 
-A log is a dict from names to pytrees of arrays. Rules in the slot `logged_transpose` return one,
-and `logged_backward_pass` collects them. The transpose of a program returns the leaves of its log
-after the cotangents, so that entries leave calls, loops and branches like other results.
+A log is a dict from names to pytrees of arrays. Rules in the slot `logged_transpose` return a log,
+and `logged_backward_pass` collects the logs. The transpose of a program returns the leaves of its
+log after the cotangents, so that entries are results of calls, loops and branches like any others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import Value
 
 Log: TypeAlias = "dict[Hashable, Any]"
-"""The log of a backward pass: pytrees by name."""
+"""The log of a backward pass: a dict from names to pytrees."""
 
 
 def checked_log(log: object, rule: str) -> Log:
@@ -30,7 +30,8 @@ def checked_log(log: object, rule: str) -> Log:
       rule: a description of the rule, for the message.
 
     Raises:
-      TypeError: if it is neither a dict nor None. Subclasses of dict are rejected, too, as in JAX.
+      TypeError: if `log` is neither a dict nor None. Subclasses of dict are rejected, too, as in
+        JAX.
     """
     if log is None:
         return {}
@@ -43,7 +44,7 @@ def checked_log(log: object, rule: str) -> Log:
 
 
 def flat_log(log: Log) -> tuple[list[Value], PyTreeDef]:
-    """Returns (leaves, structure) of a log for a program; symbolic zeros become arrays."""
+    """Returns the leaves and the structure of a log; symbolic zeros become arrays."""
     leaves, tree = pytrees.tree_flatten(log)
     return [*map(instantiate, leaves)], tree
 
@@ -57,14 +58,13 @@ def add_entries(log: Log, entries: Log, primitive: Primitive) -> None:
       primitive: the primitive of that equation.
 
     Raises:
-      ValueError: if an entry of the same name exists.
+      ValueError: if the log already has an entry with the same name.
     """
     for name in entries:
         if name in log:
             raise ValueError(
-                f"log of a backward pass: each name must occur once, but {name!r}, from the "
-                f"transpose of {primitive}, exists already. If the function is called several "
-                "times, use a different name for each call, or call it in lax.scan, which stacks "
-                "the entries"
+                f"log of a backward pass: each name must occur once, but {name!r} exists already when "
+                f"the transpose of {primitive} adds it. If the function is called several times, use "
+                "a different name for each call, or call it in lax.scan, which stacks the entries"
             )
     log.update(entries)

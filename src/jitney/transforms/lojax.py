@@ -1,7 +1,7 @@
 """Lowering of programs on values of high-level types to programs on arrays.
 
-The program is run on values of the users' classes that hold tracers of the lowered program, and
-user-defined operations run their `to_lojax`. Programs are lowered before they are compiled;
+The program is run on instances of the users' classes that hold tracers of the lowered program;
+user-defined operations call their `to_lojax`. Programs are lowered just before they are compiled;
 differentiation and batching apply to the original programs.
 
 Loops, branches and other operations with programs as parameters have a rule in the slot `lojax`,
@@ -68,14 +68,14 @@ class LoweringTrace(Trace):
         if primitive.called is None:
             types = ", ".join([get_aval(x).str_short() for x in args])
             raise TypeError(
-                f"{primitive} takes arrays, but its operands have the types {types}; define "
-                "operations on values of other types by jax.experimental.hijax.HiPrimitive"
+                f"{primitive} takes arrays, but its operands have the types {types}; to define "
+                "operations on values of other types, use jax.experimental.hijax.HiPrimitive"
             )
         program = params[primitive.called]
         return eval_jaxpr(program.jaxpr, program.consts, *args)
 
     def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Value]:
-        """Inlines the function, as derivatives have been computed."""
+        """Inlines the function, since derivatives have already been computed."""
         with set_current_trace(self):
             return call.inline(leaves)
 
@@ -87,11 +87,11 @@ class Lowered:
     """A program on values of high-level types, lowered to a program on arrays.
 
     Attributes:
-      closed: the lowered program: lowered operands -> lowered results, final values of mutable
-        operands.
-      in_avals, out_avals: the types of operands and results of the original program, with their
-        states for mutable ones: those of operands are the initial ones.
-      finals: for each mutable operand its type with the final state; None for others.
+      closed: the lowered program, which maps the lowered operands to the lowered results, followed
+        by the final values of mutable operands.
+      in_avals, out_avals: the types of the operands and results of the original program. Types of
+        mutable values include a state, which is the initial one for operands.
+      finals: for each operand, its type with the final state if it is mutable, otherwise None.
     """
 
     closed: ClosedJaxpr
@@ -100,11 +100,11 @@ class Lowered:
     finals: list[AvalQDD | None]
 
     def operands(self, args: Sequence[Any]) -> list[object]:
-        """Returns the operands `args` of the original program, lowered."""
+        """Returns the lowered forms of the operands `args` of the original program."""
         return [x for a, v in zip(self.in_avals, args, strict=True) for x in a.lower_val(v)]
 
     def results(self, outs: Sequence[Any], args: Sequence[Any]) -> list[Any]:
-        """Returns the results of the original program, and updates its mutable operands."""
+        """Returns the results of the original program, and updates the mutable operands."""
         values_left = iter(outs)
         results = [_raised(a, values_left) for a in self.out_avals]
         for final, arg in zip(self.finals, args, strict=True):
@@ -163,7 +163,7 @@ def lower_program(closed: ClosedJaxpr) -> Lowered:
 
 
 def lowered(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """Returns `closed`, lowered to a program on arrays if it has values of high-level types."""
+    """Returns `closed`, or its lowered form if it has values of high-level types."""
     return lower_program(closed).closed if is_high(closed) else closed
 
 

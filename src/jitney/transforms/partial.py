@@ -1,11 +1,12 @@
-"""Partial evaluation: computes what is known, and records what depends on unknown values.
+"""Partial evaluation: computes known values, and records operations that depend on unknown ones.
 
-`PartialTrace` passes an operation whose operands are all known to its parent, and records any other
-in the jaxpr of unknowns, in which known operands become constants (residuals). Primitives with
-programs as parameters (`jit`, `scan`, ...) have a rule `partial` that splits the program.
+`PartialTrace` passes an operation to its parent trace if all operands are known. All other
+operations are recorded in the unknown jaxpr, in which known operands become constants (residuals).
+Primitives with programs as parameters (`jit`, `scan`, ...) have a rule `partial` that splits the
+program.
 """
 
-# A trace recognizes its own tracers by their `_trace`.
+# A trace recognizes its tracers by the private attribute `_trace`.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -104,14 +105,15 @@ class PartialTrace(Trace):
 def trace_unknowns(
     fun: Callable[..., Sequence[Value]], avals: Sequence[AbstractValue], info: DebugInfo
 ) -> tuple[Jaxpr, list[AbstractValue], list[Value]]:
-    """Records what depends on a function's arguments as a program, and computes the rest.
+    """Records operations that depend on a function's arguments, and performs the others.
 
     Args:
       fun: a function of one value per aval that returns a sequence of values.
       avals: the types of the arguments.
       info: the origin of `fun`.
 
-    Returns: (jaxpr of all results, their types, values of its constants).
+    Returns: a tuple (jaxpr that computes all results, types of the results, values of the
+      constants).
     """
     parent = state.trace
     inner_trace = JaxprTrace(info, parent)
@@ -131,7 +133,7 @@ def trace_unknowns(
 def trace_partially(
     closed: ClosedJaxpr, unknown: Sequence[bool], wanted_unknown: Sequence[bool] | bool
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], int]:
-    """Calls `partial_eval_jaxpr` with flags in any sequences, or one flag for all results."""
+    """Calls `partial_eval_jaxpr`, but takes flags as any sequence, or one flag for all results."""
     wanted = (
         (wanted_unknown,) * len(closed.out_avals)
         if isinstance(wanted_unknown, bool)
@@ -144,16 +146,17 @@ def trace_partially(
 def partial_eval_jaxpr(
     closed: ClosedJaxpr, unknown: tuple[bool, ...], wanted_unknown: tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], int]:
-    """Splits `closed` into a program on its known operands and one for the rest, without dead code.
+    """Splits `closed` into a program on its known operands and a program for the remainder.
 
     Args:
       closed: a program.
       unknown: which operands are unknown.
       wanted_unknown: which results to treat as unknown even if they are known.
 
-    Returns: (known program: known operands -> known results, residuals;
-      unknown program: residuals, unknown operands -> unknown results;
-      which results are unknown; number of residuals).
+    Returns: a tuple (known program, unknown program, flags of the unknown results, number of
+      residuals), without dead code. The known program maps the known operands to the known results,
+      followed by the residuals; the unknown program maps the residuals, followed by the unknown
+      operands, to the unknown results.
     """
     parts: list[Any] = []
 
@@ -189,9 +192,9 @@ def partial_eval_jaxpr(
 
 
 def _live(jaxpr: Jaxpr, residuals: list[Any]) -> tuple[Jaxpr, list[Value]]:
-    """Returns (`jaxpr` without dead code, the `residuals` that it needs).
+    """Returns `jaxpr` without dead code, and the `residuals` that it uses.
 
-    Its constants become leading operands.
+    The constants of `jaxpr` become leading operands.
     """
     n = len(residuals)
     merged = jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
@@ -202,12 +205,12 @@ def _live(jaxpr: Jaxpr, residuals: list[Any]) -> tuple[Jaxpr, list[Value]]:
 
 
 def dce_jaxpr(jaxpr: Jaxpr, used: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
-    """Eliminates the code that the results marked in `used` do not need.
+    """Eliminates the code on which none of the results marked in `used` depends.
 
     Equations with programs as parameters are pruned by the rule `dce` of their primitive; equations
     with effects are kept.
 
-    Returns: (the jaxpr with only the used results and all operands; which operands it needs).
+    Returns: a pair (jaxpr with the used results and all operands, flags of the operands it uses).
     """
     needed: set[Var] = {
         v for v, u in zip(jaxpr.outvars, used, strict=True) if u and isinstance(v, Var)
@@ -238,14 +241,14 @@ def dce_jaxpr(jaxpr: Jaxpr, used: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
 def dce_closed(
     closed: ClosedJaxpr, used: tuple[bool, ...], kept: tuple[bool, ...] | bool
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """Returns `closed` with only the results marked in `used`, and the operands that they need.
+    """Returns `closed` with only the results marked in `used`, and the operands that they use.
 
     Args:
       closed: a program.
-      used: which results are needed.
-      kept: which operands to keep in any case.
+      used: the results to keep.
+      kept: operands to keep in any case.
 
-    Returns: (the program; which operands it has).
+    Returns: a pair (program, flags of the operands that it has).
     """
     jaxpr, needed = dce_jaxpr(closed.jaxpr, used)
     stay = (kept,) * len(needed) if isinstance(kept, bool) else kept
@@ -283,7 +286,8 @@ def with_own_variables(jaxpr: Jaxpr) -> Jaxpr:
 def without_known_debug_effects(closed: ClosedJaxpr, unknown: Sequence[bool]) -> ClosedJaxpr:
     """Returns `closed` without the debugging effects that known operands determine.
 
-    It serves programs whose known part runs twice: such effects occur only in the first run.
+    This is for programs whose known part runs twice: these effects must occur only in the first
+    run.
     """
     if not closed.effects:
         return closed

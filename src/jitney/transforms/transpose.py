@@ -1,8 +1,8 @@
-"""Transposition of linear programs: maps cotangents of results to cotangents of operands.
+"""Transposition of linear programs: from cotangents of results to cotangents of operands.
 
 The equations are processed in reverse order. The `transpose` rule of a primitive receives the
-cotangent of its result and its operands, where linear operands are `UndefinedPrimal`s, of which
-only the type is known.
+cotangent of the result and the operands. In place of a linear operand it receives an
+`UndefinedPrimal`, of which only the type is known.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 # (cotangents, *operands, **params) -> cotangents of the operands, None for nonlinear ones
 TRANSPOSE = declare_slot("transpose", required=True)
-# The same -> (cotangents of the operands, log): for operations that involve users' backward rules.
+# (cotangents, *operands, **params) -> (cotangents of the operands, log), for operations that may
+# involve users' backward rules.
 LOGGED_TRANSPOSE = declare_slot("logged_transpose", instead_of="transpose")
 
 
@@ -78,7 +79,7 @@ def is_undefined_primal(x: object) -> TypeIs[UndefinedPrimal]:
 
 
 def accumulator_of(x: Value | UndefinedPrimal) -> tuple[GradAccum, bool]:
-    """Returns the accumulator of an operand's cotangent, and whether to return its sum, too."""
+    """Returns the accumulator of an operand's cotangent, and whether to return its sum."""
     if type(x) is not UndefinedPrimal:
         return NullAccum(get_aval(x).to_cotangent_aval()), False
     if x.accum is not None:
@@ -91,8 +92,9 @@ class TransposedProgram:
     """The transpose of a program.
 
     Attributes:
-      closed: operands in which the original is not linear, cotangents of some of its results ->
-        cotangents of linear operands, leaves of the log.
+      closed: the transposed program. It maps the operands in which the original program is not
+        linear, followed by cotangents of some of its results, to cotangents of linear operands,
+        followed by the leaves of the log.
       has_ct: which linear operands have a cotangent.
       log_tree: the structure of the log.
     """
@@ -132,14 +134,15 @@ def logged_backward_pass(
     Args:
       jaxpr: a program.
       consts: the values of its constants.
-      primals: the operands; `UndefinedPrimal` for those in which the program is linear. A rule that
-        is applied directly to an operand receives its accumulator, if it has one; other
-        contributions to its cotangent are returned.
-      cotangents: the cotangents of the results; `Zero` where there is none.
-      wanted: the operands whose cotangents are needed (all by default); what only others need is
-        not computed.
+      primals: the operands, with an `UndefinedPrimal` for each operand in which the program is
+        linear. If that has an accumulator, a rule that is applied directly to the operand receives
+        it; other contributions to the cotangent are returned.
+      cotangents: the cotangents of the results, or `Zero`.
+      wanted: the operands whose cotangents are needed, by default all. Values that only the other
+        cotangents depend on are not computed.
 
-    Returns: (a cotangent, or `Zero`, for each operand; the log of users' backward rules).
+    Returns: a pair (cotangents of the operands, log of users' backward rules). A cotangent may be
+      `Zero`.
 
     Raises:
       ValueError: if two log entries have the same name.
@@ -165,10 +168,10 @@ def _through_refs(
     wanted: Sequence[bool] | None,
     which: Sequence[bool],
 ) -> tuple[list[Tangent], Log]:
-    """Computes `logged_backward_pass` where linear operands marked in `which` are references.
+    """Computes `logged_backward_pass` if the linear operands marked in `which` are references.
 
-    The accumulator of such an operand holds the cotangent of the reference's final contents, and
-    afterwards that of its initial contents. The returned cotangent is `Zero`.
+    Before the pass, the accumulator of such an operand holds the cotangent of the reference's final
+    contents; afterwards, it holds that of the initial contents. The returned cotangent is `Zero`.
     """
     jaxpr, consts, changed = discharge_with_consts(jaxpr, consts, which)
     accums = [
@@ -252,7 +255,7 @@ def _variables(
     primals: Sequence[Any],
     wanted: Sequence[bool] | None,
 ) -> tuple[dict[Var, Value], dict[Atom, UndefinedPrimal], set[Var]]:
-    """Returns values of variables, operands with accumulators, unneeded linear operands."""
+    """Returns the values of variables, operands with accumulators, and unneeded linear operands."""
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     accumulated: dict[Any, UndefinedPrimal] = {}
     for var, x in zip(jaxpr.invars, primals, strict=True):
@@ -288,15 +291,15 @@ def _evaluate_known(
     unwanted: set[Var],
     come_from: Callable[[object], None] | None,
 ) -> list[JaxprEqn]:
-    """Evaluates equations that depend on no linear operand; returns those to be transposed.
+    """Evaluates the equations that do not depend on linear operands; returns the other ones.
 
     Args:
       eqns: the equations, in order.
-      values: the values of variables that do not depend on linear operands; results are added to
-        it.
+      values: the values of variables that do not depend on linear operands; the results are added
+        to this dict.
       unwanted: linear variables whose cotangents are not needed; variables that only depend on
-        these are added to it.
-      come_from: called with the source of each evaluated equation.
+        these are added to this set.
+      come_from: a function that is called with the source of each evaluated equation.
     """
     linear: list[JaxprEqn] = []
     for eqn in eqns:
@@ -319,7 +322,7 @@ def _evaluate_known(
 
 
 def _aligned(ct: Value, aval: AbstractValue) -> Value:
-    """Returns cotangent `ct` of a value of type `aval`, resharded along Explicit axes as needed."""
+    """Reshards the cotangent `ct` of a value of type `aval` along Explicit axes, if necessary."""
     place = explicit.sharding_of(aval.to_cotangent_aval())
     if place is None or explicit.sharding_of(get_aval(ct)) == place:
         return ct
@@ -334,7 +337,7 @@ def _missing_rule(primitive: Primitive) -> str:
     why = primitive.absences.get("transpose")
     reason = f" ({why})" if why else ""
     return (
-        f"'{primitive}' has no transpose rule, which reverse-mode derivatives need: not "
-        f"implemented{reason}. "
-        "For a primitive of your own, set one by jax.interpreters.ad.primitive_transposes"
+        f"'{primitive}' has no transpose rule, so reverse-mode differentiation is not implemented "
+        f"for it{reason}. For a primitive of your own, set one in "
+        "jax.interpreters.ad.primitive_transposes"
     )

@@ -1,4 +1,4 @@
-"""Symbolic zeros: tangents and cotangents for which nothing is computed."""
+"""Symbolic zeros: tangents and cotangents that are known to be zero and need no computation."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Zero:
         return f"Zero({self.aval})"
 
 
-# Rules of user-defined primitives may pass zeros through transformed functions: as in JAX, they are
-# not leaves of results. Code that uses one as a value gets an array of zeros.
+# Rules of user-defined primitives may pass zeros through transformed functions. As in JAX, zeros are
+# not leaves of results; code that uses one as a value gets an array of zeros.
 register_pytree_node(Zero, lambda zero: ((), zero.aval), lambda aval, _: Zero(aval))
 host_values[Zero] = Zero.instantiate
 
@@ -47,7 +47,7 @@ Tangent: TypeAlias = "Value | Zero"
 
 
 class SymbolicZero(Zero):
-    """A zero in users' rules (`symbolic_zeros=True`), which has a shape and a dtype."""
+    """A symbolic zero as passed to users' rules with `symbolic_zeros=True`."""
 
     __slots__ = ()
 
@@ -74,8 +74,8 @@ def with_zeros(
 ) -> list[Tangent]:
     """Returns the next of `values` where `nonzero` is true, and zeros of types `avals` elsewhere.
 
-    `avals` are types of tangents or cotangents. An iterator `values` is advanced only as far as
-    needed.
+    `avals` are types of tangents or cotangents. If `values` is an iterator, it is advanced only as
+    far as needed.
     """
     remaining = iter(values)
     return [next(remaining) if nz else Zero(a) for nz, a in zip(nonzero, avals, strict=True)]

@@ -1,1 +1,1 @@
-"""Derivatives, functions with derivatives of their own, and rematerialization."""
+"""Differentiation, functions with custom derivatives, and rematerialization."""

@@ -16,17 +16,17 @@ Flags: TypeAlias = (
 
 
 def spread(what: str, flags: Flags, tree: PyTreeDef) -> list[bool]:
-    """Returns one flag for each leaf of the arguments, whose structure is `tree`, a tuple.
+    """Returns one flag for each leaf of the arguments.
 
     Args:
       what: the option and the function, for error messages: "the in_nzs argument of jax.vjp".
-      flags: a boolean applies to all leaves below it; a node of any kind needs one child for each
-        child of the corresponding node of the arguments, which may be of another kind.
-      tree: structure of the arguments.
+      flags: a pytree prefix of the arguments. A boolean applies to all leaves below it. A node must
+        have as many children as the corresponding node of the arguments, but its type may differ.
+      tree: structure of the arguments, which is a tuple.
 
     Raises:
-      ValueError: if `flags` contains anything but booleans and nodes, or if a node has the wrong
-        number of children.
+      ValueError: if a leaf of `flags` is not a boolean, or if a node has the wrong number of
+        children.
     """
     if isinstance(flags, bool):
         return [flags] * tree.num_leaves
@@ -49,7 +49,7 @@ def spread(what: str, flags: Flags, tree: PyTreeDef) -> list[bool]:
 
 
 def mirrored(flags: Sequence[bool], tree: PyTreeDef) -> Flags | None:
-    """Returns the leaves' flags in the structure `tree`.
+    """Returns the flags of the leaves as a pytree of structure `tree`.
 
     Nodes that are not tuples, lists or dicts become tuples.
     """

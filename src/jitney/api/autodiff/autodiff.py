@@ -59,12 +59,12 @@ def jvp(
     Args:
       fun: a function of pytrees of arrays that returns a pytree of arrays.
       primals: the point at which to differentiate: a tuple or list with the arguments of `fun`.
-      tangents: the direction: a tuple or list of the same structure and shapes as `primals`, with
-        their tangent dtypes.
+      tangents: the direction: a tuple or list with the structure, the shapes and the tangent dtypes
+        of `primals`.
       has_aux: whether `fun` returns a pair (result, auxiliary data); the auxiliary data is not
         differentiated.
 
-    Returns: (value, tangent of the value), with `has_aux` (value, tangent, auxiliary data).
+    Returns: a pair (value, tangent of the value); with `has_aux`, (value, tangent, auxiliary data).
 
     Raises:
       TypeError: if the structures or dtypes of primals and tangents do not match.
@@ -113,14 +113,14 @@ def _checked_tangent(primal: ArrayLike, tangent: Tangent) -> Tangent:
     if wanted.is_high or got.is_high:
         if got != wanted:
             raise TypeError(
-                f"jax.jvp: for a primal of type {get_aval(primal).str_short()} a tangent must be of "
+                f"jax.jvp: the tangent of a primal of type {get_aval(primal).str_short()} must be of "
                 f"type {wanted.str_short()}, but is of type {got.str_short()}"
             )
         return tangent
     if got.dtype != wanted.dtype:
         raise TypeError(
-            f"jax.jvp: for a primal of dtype {dtypes.long_name(get_aval(primal).dtype)} the "
-            f"tangent must be of dtype {dtypes.long_name(wanted.dtype)}, but is of "
+            f"jax.jvp: the tangent of a primal of dtype {dtypes.long_name(get_aval(primal).dtype)} "
+            f"must be of dtype {dtypes.long_name(wanted.dtype)}, but is of "
             f"{dtypes.long_name(got.dtype)}; tangents of integers and booleans are of dtype float0"
         )
     if got.shape != wanted.shape:
@@ -138,7 +138,7 @@ def linearize(
     has_aux: bool = False,
     in_nzs: Flags | None = None,
 ) -> tuple[PyTree, ...]:
-    """Computes `fun` at `primals`, and returns its derivative there as a function of tangents.
+    """Evaluates `fun` at `primals`, and returns its derivative there as a function of tangents.
 
     The derivative can be called many times without evaluating `fun` again. It is a pytree whose
     leaves are the residuals, so it can be passed to and returned from other functions.
@@ -148,16 +148,17 @@ def linearize(
       *primals: the arguments at which to linearize.
       has_aux: whether `fun` returns a pair (result, auxiliary data); the auxiliary data is not
         differentiated.
-      in_nzs: a pytree of booleans, a prefix of the arguments: tangents are treated as zero where it
-        is False, whatever is passed. All are True by default. Only the number of children of its
-        nodes has to match the arguments, not their type, so tuples will do.
+      in_nzs: a pytree prefix of the arguments with boolean leaves. Where it is False, the tangent
+        is treated as zero, whatever is passed. The default is True for all arguments. Only the
+        number of children of each node has to match the arguments, not the type of the node, so a
+        tuple can stand for a list or dict.
 
-    Returns: (value, derivative), with `has_aux` (value, derivative, auxiliary data). The derivative
-      takes one tangent for each argument. Its attribute `out_nzs` states which results can have
-      nonzero tangents.
+    Returns: a pair (value, derivative); with `has_aux`, (value, derivative, auxiliary data). The
+      derivative takes one tangent for each argument. Its attribute `out_nzs` states which results
+      can have nonzero tangents.
 
     Raises:
-      ValueError: if `in_nzs` is not such a pytree.
+      ValueError: if `in_nzs` is not a prefix of the arguments with boolean leaves.
 
     Example:
       >>> y, slope = jax.linearize(lambda x: x * x, 3.0)
@@ -205,8 +206,8 @@ def _check_linear_tangent(primal: AbstractValue, got: AbstractValue) -> None:
     if _is_alike(got, wanted):
         return
     raise ValueError(
-        f"jax.linearize: for a primal {primal.str_short()} the linear function takes a tangent "
-        f"{wanted.str_short()}, but was called with {got.str_short()}"
+        f"jax.linearize: for a primal of type {primal.str_short()} the linear function takes a "
+        f"tangent of type {wanted.str_short()}, but was called with {got.str_short()}"
         + how_to_vary(got, wanted, "the tangent")
         + how_to_vary(wanted, got, "the primal value passed to jax.linearize")
     )
@@ -240,7 +241,7 @@ def vjp(
     saveable_args: Flags = True,
     in_nzs: Flags | None = None,
 ) -> tuple[PyTree, ...]:
-    """Computes `fun` at `primals`, and returns its pullback (reverse-mode differentiation).
+    """Evaluates `fun` at `primals`, and returns its pullback (reverse-mode differentiation).
 
     The pullback maps a cotangent of the result to the cotangents of `primals`.
 
@@ -250,22 +251,23 @@ def vjp(
       has_aux: whether `fun` returns a pair (result, auxiliary data); the auxiliary data is not
         differentiated.
       reduce_axes: must be empty; JAX no longer supports it.
-      saveable_args: a pytree of booleans, a prefix of the arguments: where it is False, the
-        pullback does not hold the argument. If the backward pass needs it, `args_res` has a
-        `NotSaveable()` in its place, which must be replaced by the value before the pullback is
-        called. Only the number of children of its nodes has to match the arguments, not their type,
-        so tuples will do.
-      in_nzs: likewise; where it is False, tangents and cotangents are zero. All are True by
-        default.
+      saveable_args: a pytree prefix of the arguments with boolean leaves. Where it is False, the
+        pullback does not hold the argument. If the backward pass needs its value, `args_res`
+        contains `NotSaveable()` in its place, which must be replaced by the value before the
+        pullback is called. Only the number of children of each node has to match the arguments, not
+        the type of the node, so a tuple can stand for a list or dict.
+      in_nzs: a pytree like `saveable_args`. Where it is False, tangents and cotangents are zero.
+        The default is True for all arguments.
 
-    Returns: (value, pullback), with `has_aux` (value, pullback, auxiliary data). The pullback takes
-      a cotangent of the structure of the value and returns a tuple with one entry per argument. It
-      is a pytree whose leaves are the residuals. Its attribute `out_nzs` states which results can
-      have nonzero tangents.
+    Returns: a pair (value, pullback); with `has_aux`, (value, pullback, auxiliary data). The
+      pullback takes a cotangent with the structure of the value, and returns a tuple with one
+      cotangent per argument. It is a pytree whose leaves are the residuals. Its attribute `out_nzs`
+      states which results can have nonzero tangents.
 
     Raises:
       TypeError: if an argument is not a pytree of arrays.
-      ValueError: if `saveable_args` or `in_nzs` is not such a pytree.
+      ValueError: if `saveable_args` or `in_nzs` is not a prefix of the arguments with boolean
+        leaves.
 
     Example:
       >>> y, pullback = jax.vjp(jnp.dot, jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0]))
@@ -336,7 +338,7 @@ def _check_linear_cotangent(output: AbstractValue, got: AbstractValue) -> None:
 def linear_transpose(
     fun: Callable[..., PyTree], *primals: PyTree, reduce_axes: Sequence[AxisName] = ()
 ) -> Callable[..., PyTree]:
-    """Returns the transpose of the linear function `fun`, a function of cotangents.
+    """Returns the transpose of the linear function `fun`, which maps cotangents to cotangents.
 
     Args:
       fun: a linear function of pytrees of arrays that returns a pytree of arrays.

@@ -1,4 +1,4 @@
-"""`checkpoint`: functions whose derivatives recompute intermediate values, to save memory."""
+"""`checkpoint`: derivatives that recompute intermediate values instead of storing them."""
 
 from __future__ import annotations
 
@@ -49,20 +49,22 @@ def checkpoint(
     static_argnames: str | Iterable[str] = (),
     concrete: object = _REMOVED,
 ) -> Callable[P, R]:
-    """Returns `fun` with derivatives that store only its operands and recompute the rest.
+    """Returns a version of `fun` whose derivatives recompute intermediate values.
 
-    This trades computing time for memory.
+    Only the arguments are stored for the backward pass. This trades computing time for memory.
 
     Args:
       fun: a function of pytrees of arrays that returns a pytree of arrays.
       prevent_cse: whether to keep the compiler from merging the recomputation with the original
-        computation. A tuple has one entry for each argument; an entry may be a pytree of booleans,
-        a prefix of the argument.
-      policy: selects values that are saved nevertheless; see `jax.checkpoint_policies`.
+        computation. A tuple has one entry for each argument: a boolean, or a pytree prefix of the
+        argument with boolean leaves.
+      policy: selects intermediate values that are stored nevertheless; see
+        `jax.checkpoint_policies`.
       static_argnums: positions of arguments that are passed to `fun` untraced, such as flags that
-        decide which operations it does. If one is not hashable, each call traces `fun` anew.
-      static_argnames: names of such arguments.
-      concrete: removed from JAX; must not be given.
+        decide which operations it performs. If one of them is not hashable, each call traces `fun`
+        again.
+      static_argnames: names of arguments that are passed to `fun` untraced.
+      concrete: must not be given; JAX has removed this option.
 
     Returns: a function that takes the arguments of `fun` and returns its results.
 
@@ -75,8 +77,8 @@ def checkpoint(
     """
     if concrete is not _REMOVED:
         raise TypeError(
-            "jax.checkpoint: JAX 0.11 has removed the option `concrete`; name the arguments that "
-            "control flow in Python depends on in `static_argnums`"
+            "jax.checkpoint: JAX 0.11 has removed the option `concrete`; use `static_argnums` for "
+            "the arguments on which control flow in Python depends"
         )
 
     def call_of(fun: Callable[..., Any]) -> _CheckpointCall:
@@ -111,7 +113,7 @@ def checkpoint(
 
 
 class _Unhashed:
-    """A static argument without a hash, under which no traced program is cached."""
+    """A static argument that is not hashable; programs traced with it are not cached."""
 
     __slots__ = ("value",)
 
@@ -128,7 +130,7 @@ def _has_hash(values: Sequence[object]) -> bool:
 
 
 def _of_unhashed(fun: Callable[..., R]) -> Callable[..., R]:
-    """Wraps `fun` to take static arguments as `_Unhashed`; each call returns a new function."""
+    """Returns a new function that calls `fun` with the values of `_Unhashed` arguments."""
 
     def value_of(x: PyTree) -> object:
         return x.value if type(x) is _Unhashed else x
@@ -153,7 +155,7 @@ def _flags_of_leaves(
     """
     if not isinstance(arg_flags, tuple | list):
         raise TypeError(
-            "checkpoint: `prevent_cse` must be a flag, or a tuple with one for each argument, but "
+            "checkpoint: `prevent_cse` must be a boolean, or a tuple with one for each argument, but "
             f"is {arg_flags!r} of type {type(arg_flags)}"
         )
     _, _, dynamic, by_name, _ = call.flatten(args, kwargs)

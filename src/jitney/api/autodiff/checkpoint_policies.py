@@ -20,12 +20,12 @@ Policy = Callable[..., Any]
 
 
 def everything_saveable(*_: Any, **__: Any) -> bool:
-    """Saves every value, as without `checkpoint`."""
+    """Saves every value, as a function without `checkpoint` does."""
     return True
 
 
 def nothing_saveable(*_: Any, **__: Any) -> bool:
-    """Saves the operands of the checkpointed function only."""
+    """Saves only the arguments of the checkpointed function."""
     return False
 
 
@@ -86,7 +86,7 @@ def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
 
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
-    """Returns a policy that saves what either policy saves."""
+    """Returns a policy that saves a value if at least one of two policies does."""
 
     def policy(prim: Primitive, *args: AbstractValue, **params: Any) -> object:
         return policy_1(prim, *args, **params) or policy_2(prim, *args, **params)

@@ -80,21 +80,20 @@ def custom_gradient(
     """Decorates a function that returns its result together with its backward rule.
 
     Args:
-      fun: returns (result, rule); `rule` takes the cotangent of the result and returns the
-        cotangents of the arguments: a tuple, or for a single argument the cotangent itself. If
-        omitted, a decorator is returned.
-      with_logs: whether `rule` returns (cotangents, log entries of the backward pass); the entries
-        are a dict or None, as for `custom_vjp.defvjp_with_logs`.
-      remat: whether `fun` returns, in place of `rule`, a function of the arguments of `fun` that
-        returns (result, rule), as for `custom_vjp.defremat`.
-      with_accums: if given, `rule` takes accumulators after the cotangent, one for each leaf of the
-        arguments, in their structure, and returns None or log entries, as for
-        `custom_vjp.defvjp_with_accums`. `with_accums` states the kind of each accumulator:
-        `ValAccum` or `RefAccum` of `jax.experimental.hijax` for each leaf, in the structure of the
-        tuple of arguments or of a prefix of it. Arguments that are not differentiated get a
-        `NullAccum`.
+      fun: a function that returns (result, rule). `rule` takes the cotangent of the result and
+        returns a tuple of the cotangents of the arguments, or for a single argument the cotangent
+        itself. If `fun` is omitted, a decorator is returned.
+      with_logs: whether `rule` returns a pair (cotangents, log entries of the backward pass), where
+        the entries are a dict or None, as for `custom_vjp.defvjp_with_logs`.
+      remat: whether `fun` returns, in place of `rule`, a function that takes the arguments of `fun`
+        and returns (result, rule), as for `custom_vjp.defremat`.
+      with_accums: the kinds of the accumulators, as a pytree prefix of the tuple of arguments with
+        leaves `ValAccum` or `RefAccum` of `jax.experimental.hijax`. If given, `rule` takes
+        accumulators after the cotangent, one for each leaf of the arguments and in their structure,
+        and returns None or log entries, as for `custom_vjp.defvjp_with_accums`. The accumulator of
+        an argument that is not differentiated is a `NullAccum`.
 
-    Returns: a function of the same arguments that returns the result.
+    Returns: a function of the arguments of `fun` that returns its result without the rule.
 
     Raises:
       NotImplementedError: if both `remat` and `with_accums` are given.
@@ -178,7 +177,7 @@ def _logging(
             out = rule(*cts)
             if not is_sequence(out) or len(out) != 2:
                 raise TypeError(
-                    f"custom_gradient of {name}: with with_logs=True, its rule must return a pair "
+                    f"custom_gradient of {name} has with_logs=True, so its rule must return a pair "
                     f"(cotangents, logs), but returned {out!r}"
                 )
             return out[0], checked_log(out[1], f"the rule of custom_gradient of {name}")
@@ -239,8 +238,8 @@ def closure_convert(
       fun: a function of pytrees of arrays that returns a pytree of arrays.
       *example_args: example arguments; only their types are used, and nothing is computed.
 
-    Returns: (function of the arguments and the captured values, list of the captured values).
-      Values with respect to which nothing can be differentiated stay captured.
+    Returns: a pair (function of the arguments and the captured values, list of the captured
+      values). Captured values that cannot be differentiated, such as integers, stay captured.
 
     Example:
       >>> def f(a):
@@ -264,8 +263,8 @@ def closure_convert(
         xs, tree = pytrees.tree_flatten(tuple(args))
         if tree != in_tree:
             raise TypeError(
-                f"The function made by closure_convert takes arguments of structure {in_tree}, and {n} "
-                f"values that were closed over; got {tree}"
+                f"The function that closure_convert returned takes arguments of structure {in_tree}, "
+                f"followed by the {n} captured values; got {tree}"
             )
         all_consts = [next(values) if h else c for h, c in zip(hoisted, consts, strict=True)]
         return pytrees.tree_unflatten(out_tree, eval_jaxpr(jaxpr, all_consts, *xs))
@@ -301,7 +300,7 @@ def _linear_call_jvp(
     if any(not isinstance(t, Zero) for t in tangents[:n]):
         raise NotImplementedError(
             "linear_call can be differentiated with respect to its linear arguments only, not "
-            "its residuals"
+            "with respect to its residual arguments"
         )
     params |= {"num_callee_consts": num_callee_consts, "num_res": num_res}
     linear_tangents = [instantiate(t) for t in tangents[n:]]
@@ -339,7 +338,7 @@ def _linear_call_batch(
     args: Sequence[PyTree], dims: Sequence[int | None], **params: Any
 ) -> NoReturn:
     raise NotImplementedError(
-        "'linear_call' has no batching rule, which vmap needs: not implemented, as in JAX"
+        "vmap of linear_call is not implemented: as in JAX, 'linear_call' has no batching rule"
     )
 
 
@@ -364,7 +363,7 @@ def linear_call(
       fun: a function that is linear in its second argument.
       fun_transpose: maps (residual_args, cotangent of the result) to the cotangent of
         `linear_args`.
-      residual_args: a pytree of arrays that both functions need.
+      residual_args: a pytree of arrays that is passed to both functions.
       linear_args: a pytree of arrays.
 
     Returns: a pytree of arrays, the result of `fun`.
@@ -388,7 +387,7 @@ def linear_call(
         transposed = trace_closed(flat, avals, tinfo)
         if flat.out_tree != lin_tree:
             raise TypeError(
-                f"the transpose function of linear_call {fun_name(fun_transpose)} must return a "
+                f"linear_call: the transpose function {fun_name(fun_transpose)} must return a "
                 f"pytree like the linear arguments: got {flat.out_tree}, expected {lin_tree}"
             )
         return transposed

@@ -1,6 +1,6 @@
 """`custom_jvp`: functions with custom forward-mode derivatives."""
 
-# A call is private to the function that it is a call of, and the other way around.
+# `custom_jvp` and `_Call` access each other's private attributes.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class custom_jvp(Generic[P, R]):  # lower-case, as in JAX's API
         self.fun: Callable[..., R] = fun
         self._nondiff = NondiffArguments(fun, nondiff_argnums, nondiff_argnames)
         self.nondiff_argnums = self._nondiff.positions
-        self.shares_program = False  # whether equations of equal types share one program
+        self.shares_program = False  # whether equations with equal operand types share one program
         self._call = self._nondiff.call
 
     def defjvp(self, jvp: F, symbolic_zeros: bool = False) -> F:
@@ -79,9 +79,10 @@ class custom_jvp(Generic[P, R]):  # lower-case, as in JAX's API
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
-        """Sets the JVP rule, one function per argument: (tangent, primal out, *primals) -> tangent.
+        """Sets the JVP rule from one function (tangent, primal out, *primals) -> term per argument.
 
-        None in place of a function stands for a zero derivative.
+        The tangent of the result is the sum of these terms. None in place of a function means that
+        the derivative is zero.
         """
         if self.nondiff_argnums:
             raise TypeError(
@@ -122,7 +123,7 @@ class custom_jvp(Generic[P, R]):  # lower-case, as in JAX's API
         if trace is state.eval_trace:
             return owned_results(self.fun(*values))
         nondiff, diff_args = self._nondiff.split(values)
-        # Traced ones become operands, whose derivatives are dropped.
+        # Traced arguments become operands, whose derivatives are dropped.
         lifted = {i: x for i, x in nondiff.items() if has_tracers(x)}
         leaves, in_tree = pytrees.tree_flatten((tuple(lifted.values()), tuple(diff_args)))
         fixed = {i: x for i, x in nondiff.items() if i not in lifted}
@@ -234,9 +235,8 @@ def _checked(rule: Callable[..., Any], name: str, primal: ArrayLike, tangent: Py
     got: Any = get_aval(tangent)
     if got.shape != wanted.shape or got.dtype != wanted.dtype:
         raise TypeError(
-            f"custom_jvp of {name}: the tangent of an output {get_aval(primal).str_short()} must "
-            "be "
-            f"{wanted.str_short()}, but rule {rule.__name__} returned {got.str_short()}"
+            f"custom_jvp of {name}: the tangent of an output of type {get_aval(primal).str_short()} "
+            f"must be {wanted.str_short()}, but rule {rule.__name__} returned {got.str_short()}"
         )
     return tangent
 

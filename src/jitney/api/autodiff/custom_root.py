@@ -36,11 +36,12 @@ def custom_root(
     """Finds a root of `f` with `solve`; derivatives are computed by implicit differentiation.
 
     Args:
-      f: takes and returns pytrees like `initial_guess`; the result is differentiable with respect
-        to the values that `f` closes over.
+      f: a function that takes and returns pytrees like `initial_guess`. The root is differentiable
+        with respect to the values over which `f` closes.
       initial_guess: a pytree of arrays.
-      solve: (f, initial_guess) -> root.
-      tangent_solve: (linear function g, y) -> x with g(x) = y; used for derivatives.
+      solve: the solver: (f, initial_guess) -> root.
+      tangent_solve: the linear solver used for derivatives: (linear function g, y) -> x with g(x) =
+        y.
       has_aux: whether `solve` returns (root, auxiliary data).
 
     Returns: the root, or (root, auxiliary data) with `has_aux`.
@@ -71,7 +72,7 @@ def custom_root(
     def linear_solution(root: PyTree, y: PyTree, *values: PyTree) -> object:
         return tangent_solve(linearize(_closed(converted, values), root)[1], y)
 
-    # Values that the solvers close over are passed to them, too; the root does not depend on them.
+    # Values over which the solvers close are passed as operands, too; the root does not depend on them.
     closed_solution: Callable[..., Any] = solution
     search_values: Sequence[PyTree] = ()
     linear, linear_values = linear_solution, search_values
@@ -106,7 +107,7 @@ def custom_root(
 
 
 def _closed(f: Callable[..., R], values: Sequence[PyTree]) -> Callable[[object], R]:
-    """Returns `f` as a function of its first argument, with `values` as the others."""
+    """Returns `f` as a function of its first argument, with `values` as the other arguments."""
 
     def of_first(x: PyTree) -> R:
         return f(x, *values)
@@ -115,7 +116,7 @@ def _closed(f: Callable[..., R], values: Sequence[PyTree]) -> Callable[[object],
 
 
 def _checking(f: Callable[[PyTree], PyTree], tree: PyTreeDef) -> Callable[[object], object]:
-    """Returns `f` with a check of the structure of its results."""
+    """Returns `f`, wrapped to check the structure of its results."""
 
     def checked(x: PyTree) -> object:
         return _checked("f", f(x), tree)
@@ -124,7 +125,7 @@ def _checking(f: Callable[[PyTree], PyTree], tree: PyTreeDef) -> Callable[[objec
 
 
 def _checked(name: str, x: PyTree, tree: PyTreeDef) -> object:
-    """Returns the result of the function `name` after checking its structure.
+    """Returns `x`, a result of the function `name`, after checking its structure.
 
     Raises:
       TypeError: if its structure is not `tree`, that of the initial guess.

@@ -1,6 +1,6 @@
 """`custom_vjp`: functions with custom reverse-mode derivatives."""
 
-# A call is private to the function that it is a call of, and the other way around.
+# `custom_vjp` and `_Call` access each other's private attributes.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ R = TypeVar("R")
 
 
 class CustomVJPPrimal:
-    """An argument of a forward rule with `symbolic_zeros`: a value and whether it is perturbed."""
+    """An argument of a forward function with `symbolic_zeros`: a value and its perturbed flag."""
 
     __slots__ = ("perturbed", "value")
 
@@ -66,14 +66,14 @@ class custom_vjp(Generic[P, R]):  # lower-case, as in JAX's API
 
     The rules are a forward function, which takes the arguments and returns (result, residuals), and
     a backward function, which takes (residuals, cotangent of the result) and returns a tuple of
-    cotangents, one for each argument. The other `def...` methods set rules that return or take
-    more; the arguments that their docstrings do not describe are those of `defvjp`.
+    cotangents, one for each argument. The other `def...` methods set rules with further arguments
+    or results; for arguments that their docstrings do not describe, see `defvjp`.
 
     Args:
       fun: a function of pytrees of arrays that returns a pytree of arrays.
       nondiff_argnums: positions of arguments that are not differentiated. The forward function
-        receives them in their original positions, the backward function receives them first. They
-        must not be tracers.
+        receives them in their original positions, and the backward function before its other
+        arguments. They must not be tracers.
       nondiff_argnames: names of further such arguments.
 
     Example:
@@ -113,15 +113,15 @@ class custom_vjp(Generic[P, R]):  # lower-case, as in JAX's API
         optimize_remat: bool = False,
         generic_batching: bool = False,
     ) -> None:
-        """Sets the forward and the backward rule.
+        """Sets the forward function and the backward function.
 
         Args:
           fwd: the forward function.
           bwd: the backward function.
           symbolic_zeros: whether `fwd` receives `CustomVJPPrimal`s and `bwd` symbolic zeros.
-          optimize_remat: whether programs call the function itself in place of `fwd` where the
-            residuals are not needed, as in the first forward pass of `checkpoint`. `fwd` may then
-            be slower than the function.
+          optimize_remat: whether programs call the function itself in place of `fwd` if the
+            residuals are not needed, as in the first forward pass of `checkpoint`. This is useful
+            if `fwd` is slower than the function.
           generic_batching: accepted for compatibility; `vmap` of the function always batches its
             rules.
         """
@@ -140,12 +140,12 @@ class custom_vjp(Generic[P, R]):  # lower-case, as in JAX's API
     ) -> None:
         """Sets rules whose backward function also returns log entries.
 
-        Calling `with_logs` on the pullback that `jax.vjp` returns makes it return the log; other
-        derivatives drop it. Each name may occur only once in a backward pass.
+        To receive the log, call the pullback's method `with_logs` (see `jax.vjp`); other
+        derivatives drop the entries. Each name may occur only once in a backward pass.
 
         Args:
-          bwd: returns (tuple of cotangents, entries: a dict from names to pytrees of arrays, or
-            None).
+          bwd: the backward function, which returns a pair (tuple of cotangents, entries). The
+            entries are a dict from names to pytrees of arrays, or None.
 
         Example:
           >>> @jax.custom_vjp
@@ -173,11 +173,12 @@ class custom_vjp(Generic[P, R]):  # lower-case, as in JAX's API
         """Sets rules whose backward function adds cotangents to accumulators.
 
         Args:
-          bwd: also takes accumulators, one for each leaf of the arguments, in their structure;
-            their method `accum` adds a term to the cotangent. They are of `jax.experimental.hijax`:
-            a `ValAccum`, a `NullAccum` if the cotangent is not needed, or a `RefAccum` if the
-            operand is an argument for which a reference was passed to `VJP.with_refs`. Returns
-            None, or log entries as for `defvjp_with_logs`.
+          bwd: the backward function, which takes accumulators after the cotangent, one for each
+            leaf of the arguments and in their structure. Calling the method `accum` of an
+            accumulator adds a term to the cotangent. The classes are in `jax.experimental.hijax`:
+            `ValAccum`, `NullAccum` if the cotangent is not needed, and `RefAccum` if the operand is
+            an argument for which a reference was passed to `VJP.with_refs`. `bwd` returns None, or
+            log entries as for `defvjp_with_logs`.
 
         Example:
           >>> @jax.custom_vjp
@@ -200,13 +201,14 @@ class custom_vjp(Generic[P, R]):  # lower-case, as in JAX's API
         bwd: Callable[..., Any],
         generic_batching: bool = False,
     ) -> None:
-        """Sets rules whose residuals are recomputed from saved ones.
+        """Sets rules that recompute residuals in the backward pass from saved ones.
 
-        If rules were set by `defvjp`, they are kept, and this call has no effect.
+        If rules have been set by `defvjp`, this call has no effect.
 
         Args:
-          fwd: returns (result, saved residuals).
-          rem: (saved residuals, *arguments) -> (result, residuals that `bwd` takes).
+          fwd: the forward function, which returns (result, saved residuals).
+          rem: the recomputation: (saved residuals, *arguments) -> (result, residuals that `bwd`
+            takes).
           bwd: the backward function, as for `defvjp`.
           generic_batching: accepted for compatibility; `vmap` of the function always batches its
             rules.
@@ -220,7 +222,7 @@ class custom_vjp(Generic[P, R]):  # lower-case, as in JAX's API
         bwd: Callable[..., Any],
         generic_batching: bool = False,
     ) -> None:
-        """Sets rules like `defremat`, with a backward function as for `defvjp_with_logs`."""
+        """Sets rules like `defremat`, but with a backward function as for `defvjp_with_logs`."""
         self._defremat(fwd, rem, bwd, self.defvjp_with_logs)
 
     def _defremat(
@@ -262,9 +264,9 @@ class custom_vjp(Generic[P, R]):  # lower-case, as in JAX's API
             if has_tracers(x):
                 raise UnexpectedTracerError(
                     f"custom_vjp function {self.__name__}: argument {i} is named by nondiff_argnums, "
-                    "so it must not be or contain a traced value. nondiff_argnums is for arguments "
-                    "that are not arrays, such as functions; for others the backward function may "
-                    "return None."
+                    "so it must not be or contain a traced value. Use nondiff_argnums for arguments "
+                    "that are not arrays, such as functions; for other arguments without a gradient, "
+                    "the backward function can return None."
                 )
         leaves, in_tree = pytrees.tree_flatten(tuple(dynamic))
         call = _Call(self, static, in_tree)
@@ -273,7 +275,7 @@ class custom_vjp(Generic[P, R]):  # lower-case, as in JAX's API
 
 
 class _Call:
-    """One call of a function, with the user's two rules, on flat values; a `CustomCall`."""
+    """One call of a function with the user's two rules on flat values; a `CustomCall`."""
 
     num_nondiff = 0
 
@@ -341,7 +343,7 @@ class _Call:
         return self._fwd_at_once(primals, perturbed)
 
     def _fwd_as_operation(self, primals: Sequence[Any]) -> tuple[list[Value], list[Value]]:
-        """Binds `fwd` as one operation, which is the function itself where residuals are unused."""
+        """Binds `fwd` as one operation; the function itself replaces it if residuals are unused."""
         function, leaves = self.owner._nondiff.traced(
             self.static, {}, list(pytrees.tree_unflatten(self.in_tree, primals))
         )
@@ -415,7 +417,7 @@ class _Call:
         return log
 
     def _rule(self) -> str:
-        """Returns how error messages name the backward rule."""
+        """Returns the name of the backward rule in error messages."""
         return f"custom_vjp of {self._name()}: its backward rule {self.bwd.__name__}"
 
     def _parted(self, result: Any) -> tuple[object, Log]:
@@ -434,12 +436,12 @@ class _Call:
 
         Args:
           result: the result of the backward rule.
-          empty: a pytree of the arguments' structure whose leaves are the leaf numbers.
+          empty: a pytree with the arguments' structure, whose leaves are the leaf numbers.
         """
         if not is_sequence(result) or len(result) != len(empty):
             raise TypeError(
                 f"{self._rule()} must return a tuple of "
-                f"{len(empty)} cotangents, one for each argument that is differentiated, but "
+                f"{len(empty)} cotangents, one for each differentiable argument, but "
                 "returned "
                 f"{result!r}"
             )
@@ -447,7 +449,7 @@ class _Call:
         out: list[Any] = [Zero(a.to_cotangent_aval()) for a in self.in_avals]
 
         def enter(positions: PyTree, ct: PyTree) -> None:
-            try:  # one cotangent may stand for an entire subtree
+            try:  # one cotangent can stand for an entire subtree
                 values = pytrees.broadcast_prefix(ct, positions, _is_absent)
             except ValueError:
                 raise TypeError(
@@ -494,7 +496,7 @@ class _Call:
 
 
 def _how_not_to_vary(got: AbstractValue, wanted: AbstractValue) -> str:
-    """Returns advice for a varying cotangent of an argument that is the same on all devices."""
+    """Returns advice for a cotangent that varies over devices although its argument does not."""
     extra = varying.axes_of(got) - varying.axes_of(wanted)
     if not extra:
         return ""

@@ -1,4 +1,4 @@
-"""Helpers shared by the differentiating transformations: flat functions, checks, pulling back."""
+"""Helpers for transformations that differentiate: flat functions, checks, pulling back."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def flat_function(
     fun: Callable[..., Any], in_tree: PyTreeDef, has_aux: bool = False
 ) -> FlatFunction:
-    """Returns `fun`, which is to be differentiated, as a function of flat values."""
+    """Returns `fun`, the function to differentiate, as a function of flat values."""
 
     def refusal(x: object, path: str) -> str:
         return (
@@ -50,11 +50,11 @@ def debug_info(fun: Callable[..., Any], traced_for: str) -> DebugInfo:
 def check_callable(fun: object) -> None:
     """Raises TypeError unless `fun` can be called."""
     if not callable(fun):
-        raise TypeError(f"a function is needed, but got {fun} of type {type(fun).__name__}")
+        raise TypeError(f"expected a function, but got {fun} of type {type(fun).__name__}")
 
 
 def array_values(leaves: Sequence[Value], with_numbers: bool = False) -> list[Value]:
-    """Converts NumPy arrays among `leaves` to arrays; with `with_numbers` Python scalars, too.
+    """Converts NumPy arrays in `leaves` to arrays, and Python scalars, too, if `with_numbers`.
 
     In eager mode, Python scalars are converted once here instead of in each operation; in traced
     programs they stay Python scalars.
@@ -68,7 +68,7 @@ _NUMBERS = (*_NUMPY, float, int, complex)
 
 
 def instantiated(t: PyTree) -> Value:
-    """Returns a tangent as users see it: an array, with zeros in place of a symbolic zero."""
+    """Returns the tangent `t` as an array, in which a symbolic zero becomes zeros."""
     t = instantiate(t)
     if is_high_value(t):
         return t
@@ -84,15 +84,15 @@ def pull_back(
 ) -> tuple[Sequence[Cotangent | None], Log]:
     """Returns (cotangents of the arguments, log) for flat cotangents of the results.
 
-    The cotangent of an argument is `Zero` or None where there is none.
+    The cotangent of an argument on which the result does not depend is `Zero` or None.
 
     Args:
       linear: the linearized function.
       consts: its residuals.
       cts: cotangents of the results.
       wanted: the arguments whose cotangents are computed; all by default.
-      accums: the accumulators that users' backward rules receive for the arguments themselves; None
-        stands for a `ValAccum`.
+      accums: the accumulators that users' backward rules receive for arguments of the function;
+        None stands for a `ValAccum`.
     """
     nonzero_cts = [*itertools.compress(cts, linear.nonzero_out)]
     operands = [UndefinedPrimal(v.aval) for v in linear.jaxpr.invars]
@@ -110,7 +110,7 @@ def pull_back(
 
 
 def cotangent(ct: PyTree, aval: AbstractValue) -> Value | None:
-    """Returns a cotangent as users see it: zeros of the cotangent type where there is none."""
+    """Returns the cotangent `ct` as an array; a missing one becomes zeros of the cotangent type."""
     if aval.is_ref:  # the content of a reference is not differentiated
         return None
     if ct is None or isinstance(ct, Zero):

@@ -1,4 +1,4 @@
-"""`grad` and `value_and_grad`: gradients of scalar functions with respect to chosen arguments."""
+"""`grad` and `value_and_grad`: gradients of scalar functions with respect to selected arguments."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def _check_scalar(out: PyTree, holomorphic: bool, name: str) -> ShapedArray:
     """Returns the type of the result.
 
     Raises:
-      TypeError: unless it is a scalar that `name` can differentiate.
+      TypeError: if the result is not a scalar that `name` can differentiate.
     """
     try:
         aval: Any = get_aval(out)
     except TypeError:
         raise TypeError(
             f"{name}: the function must return a scalar, but returned {out}, of type "
-            f"{type(out).__name__}.\nInstead: for auxiliary results, has_aux=True and a function "
-            "that returns (scalar, auxiliary)"
+            f"{type(out).__name__}.\nInstead: for auxiliary results, pass has_aux=True, and return "
+            "(scalar, auxiliary)"
         ) from None
     if aval.is_ref:
         raise TypeError(
@@ -65,7 +65,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 Describe = Callable[[int], str]
-"""Maps the number of a leaf of the arguments to its name in messages."""
+"""A function from the number of a leaf of the arguments to the leaf's name in messages."""
 
 
 def name_of_leaf(
@@ -106,10 +106,10 @@ def check_output_dtype(name: str, holomorphic: bool, out: PyTree) -> None:
             f"{name} with holomorphic=True: the output must be of a complex dtype, but is of {got}"
         )
     advice = (
-        "pass holomorphic=True if the function is holomorphic; if not, choose a cotangent and take "
-        "jax.vjp"
+        "pass holomorphic=True if the function is holomorphic; otherwise call jax.vjp with a "
+        "cotangent of your choice"
         if dtypes.issubdtype(aval.dtype, np.complexfloating)
-        else "jax.vjp is for such functions, too"
+        else "use jax.vjp, which differentiates functions with results of any dtype"
     )
     raise TypeError(
         f"{name}: the output must be of a real floating-point dtype, but is of {got}; {advice}"
@@ -127,12 +127,13 @@ def check_input_dtype(
     """Raises TypeError if `name` cannot differentiate with respect to `x`.
 
     Args:
-      name: of the transformation.
+      name: the name of the transformation.
       holomorphic: whether arguments are complex.
       allow_int: whether integer arguments are allowed.
       x: an argument, or a leaf of one.
       describe: returns the name of leaf `number`, for messages.
-      number: of the leaf, among those that the function is differentiated with respect to.
+      number: the number of the leaf among those with respect to which the function is
+        differentiated.
     """
     aval: Any = get_aval(x)
     if aval.is_ref:
@@ -154,7 +155,7 @@ def check_input_dtype(
         raise TypeError(
             f"{name}: arguments must be of a real or complex floating-point dtype, but "
             f"{describe(number) if describe else 'one'} is of {dtypes.long_name(aval.dtype)}."
-            f"\nInstead: {_as_float(x)}, or pass it in an argument that argnums leaves out; "
+            f"\nInstead: {_as_float(x)}, or pass it as an argument that is not in argnums; "
             "allow_int=True gives integers and booleans gradients of float0"
         )
 
@@ -199,12 +200,12 @@ def argnums_partial(
     least = max(high + 1, 0)
     if len(args) < least:
         raise TypeError(
-            f"{argnums=} needs {least} positional arguments or more, but the call has "
+            f"{argnums=} requires at least {least} positional arguments, but the call has "
             f"{len(args)}; arguments passed by keyword are not counted"
         )
     places = [n % len(args) for n in numbers]
     if len(set(places)) < len(places):
-        raise ValueError(f"argnums: each argument may be named once, but got {argnums}")
+        raise ValueError(f"argnums: each argument may occur only once, but got {argnums}")
 
     def partial(*chosen: PyTree) -> R:
         merged = list(args)
@@ -224,24 +225,25 @@ def value_and_grad(
     allow_int: bool = False,
     reduce_axes: Sequence[AxisName] = (),
 ) -> Callable[P, tuple[R, PyTree]]:
-    """Returns a function that computes `fun` and its gradient.
+    """Returns a function that computes the value and the gradient of `fun`.
 
     Args:
       fun: a function of pytrees of arrays that returns a scalar, or with `has_aux` a pair (scalar,
         auxiliary data).
-      argnums: position or positions of the differentiated arguments.
-      has_aux: whether `fun` returns auxiliary data, which is not differentiated.
-      holomorphic: whether `fun` is holomorphic; its inputs and output must then be complex.
-      allow_int: whether inputs may be integers; their gradients have dtype float0.
+      argnums: the position or positions of the arguments with respect to which to differentiate.
+      has_aux: whether `fun` returns auxiliary data, too, which is not differentiated.
+      holomorphic: whether `fun` is holomorphic; its arguments and its result must then be complex.
+      allow_int: whether the differentiated arguments may be integers; their gradients have dtype
+        float0.
       reduce_axes: must be empty; JAX no longer supports it.
 
     Returns: a function of `fun`'s arguments that returns (value, gradient), or with `has_aux`
-      ((value, auxiliary data), gradient). The gradient has the structure of the argument; it is a
-      tuple if `argnums` is a sequence.
+      ((value, auxiliary data), gradient). The gradient has the structure of the argument; if
+      `argnums` is a sequence, it is a tuple with one gradient per argument.
 
     Raises:
-      TypeError: if `fun` is not callable; when the function is called, if the result is not a real
-        scalar, or an argument has an integer dtype.
+      TypeError: if `fun` is not callable. When the function is called: if the result is not a real
+        scalar, or a differentiated argument has an integer dtype.
 
     Example:
       >>> energy = lambda w, k: k * jnp.vdot(w, w)
@@ -309,15 +311,16 @@ def grad(
     Args:
       fun: a function of pytrees of arrays that returns a scalar, or with `has_aux` a pair (scalar,
         auxiliary data).
-      argnums: position or positions of the differentiated arguments.
-      has_aux: whether `fun` returns auxiliary data, which is not differentiated.
-      holomorphic: whether `fun` is holomorphic; its inputs and output must then be complex.
-      allow_int: whether inputs may be integers; their gradients have dtype float0.
+      argnums: the position or positions of the arguments with respect to which to differentiate.
+      has_aux: whether `fun` returns auxiliary data, too, which is not differentiated.
+      holomorphic: whether `fun` is holomorphic; its arguments and its result must then be complex.
+      allow_int: whether the differentiated arguments may be integers; their gradients have dtype
+        float0.
       reduce_axes: must be empty; JAX no longer supports it.
 
     Returns: a function of `fun`'s arguments that returns the gradient, or with `has_aux` (gradient,
-      auxiliary data). The gradient has the structure of the argument; it is a tuple if `argnums` is
-      a sequence.
+      auxiliary data). The gradient has the structure of the argument; if `argnums` is a sequence,
+      it is a tuple with one gradient per argument.
 
     Raises:
       TypeError: as for `value_and_grad`.
@@ -353,14 +356,14 @@ def fwd_and_bwd(
 
     Args:
       fun: a function of pytrees of arrays that returns a pytree of arrays.
-      argnums: positions of the arguments that get cotangents.
+      argnums: the positions of the arguments whose cotangents are computed.
       has_aux: whether `fun` returns a pair (result, auxiliary data); the auxiliary data is not
         differentiated.
       jitted: accepted for compatibility.
 
-    Returns: (forward, backward). forward takes the arguments of `fun` and returns (value,
-      residuals), with `has_aux` (value, auxiliary data, residuals); backward takes the residuals
-      and a cotangent of the value, and returns the cotangents of the arguments.
+    Returns: a pair (forward, backward). `forward` takes the arguments of `fun` and returns (value,
+      residuals), or with `has_aux` (value, auxiliary data, residuals). `backward` takes the
+      residuals and a cotangent of the value, and returns the cotangents of the arguments.
 
     Example:
       >>> forward, backward = jax.fwd_and_bwd(jnp.sin, argnums=0)

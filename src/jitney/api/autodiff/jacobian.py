@@ -43,8 +43,9 @@ P = ParamSpec("P")
 def standard_basis(tree: PyTree, *, of_tangents: bool) -> object:
     """Returns the standard basis of `tree`: a pytree like it with a new leading axis.
 
-    Entry i has 1 at flat position i and 0 elsewhere. Within a `shard_map`, entries vary along the
-    same axes as the tangents of `tree` if `of_tangents`, otherwise as its cotangents.
+    Entry i has 1 at flat position i and 0 elsewhere. Within a `shard_map`, the entries vary along
+    the axes along which the tangents of `tree` vary if `of_tangents`, and otherwise along those of
+    its cotangents.
     """
     leaves, structure = pytrees.tree_flatten(tree)
     sizes = [int(np.prod(shape_of(x))) for x in leaves]
@@ -95,14 +96,14 @@ def jacfwd(
 ) -> Callable[P, PyTree]:
     """Returns a function that computes the Jacobian of `fun`, column by column, in forward mode.
 
-    Cheaper than `jacrev` if the argument has fewer elements than the result.
+    This is cheaper than `jacrev` if the argument has fewer elements than the result.
 
     Args:
       fun: a function of pytrees of arrays that returns a pytree of arrays.
-      argnums: position or positions of the differentiated arguments.
+      argnums: the position or positions of the arguments with respect to which to differentiate.
       has_aux: whether `fun` returns a pair (result, auxiliary data); the auxiliary data is not
         differentiated.
-      holomorphic: whether `fun` is holomorphic; its inputs and output must then be complex.
+      holomorphic: whether `fun` is holomorphic; its arguments and its result must then be complex.
 
     Returns: a function of `fun`'s arguments that returns the Jacobian, or with `has_aux` (Jacobian,
       auxiliary data). Entry [i, j] (axes of the result, then axes of the argument) is d result[i] /
@@ -110,7 +111,8 @@ def jacfwd(
       leaves is replaced by a pytree of the structure of the argument.
 
     Raises:
-      TypeError: when the function is called, if arguments do not have a floating-point dtype.
+      TypeError: when the function is called, if a differentiated argument does not have a
+        floating-point dtype.
 
     Example:
       >>> jax.jacfwd(lambda x: jnp.array([x[0] * x[1], x[1] ** 2]))(jnp.array([3.0, 5.0]))
@@ -177,20 +179,21 @@ def jacrev(
 ) -> Callable[P, PyTree]:
     """Returns a function that computes the Jacobian of `fun`, row by row, in reverse mode.
 
-    Cheaper than `jacfwd` if the result has fewer elements than the argument.
+    This is cheaper than `jacfwd` if the result has fewer elements than the argument.
 
     Args:
       fun: a function of pytrees of arrays that returns a pytree of arrays.
-      argnums: position or positions of the differentiated arguments.
+      argnums: the position or positions of the arguments with respect to which to differentiate.
       has_aux: whether `fun` returns a pair (result, auxiliary data); the auxiliary data is not
         differentiated.
-      holomorphic: whether `fun` is holomorphic; its inputs and output must then be complex.
-      allow_int: whether inputs may be integers; their derivatives have dtype float0.
+      holomorphic: whether `fun` is holomorphic; its arguments and its result must then be complex.
+      allow_int: whether the differentiated arguments may be integers; their derivatives have dtype
+        float0.
 
     Returns: as for `jacfwd`.
 
     Raises:
-      TypeError: when the function is called, if results do not have a floating-point dtype.
+      TypeError: when the function is called, if a result does not have a floating-point dtype.
 
     Example:
       >>> jax.jacrev(lambda x: jnp.array([x[0] * x[1], x[1] ** 2]))(jnp.array([3.0, 5.0]))
@@ -240,10 +243,10 @@ def hessian(
 
     Args:
       fun: a function of pytrees of arrays that returns a pytree of arrays.
-      argnums: position or positions of the differentiated arguments.
+      argnums: the position or positions of the arguments with respect to which to differentiate.
       has_aux: whether `fun` returns a pair (result, auxiliary data); the auxiliary data is not
         differentiated.
-      holomorphic: whether `fun` is holomorphic; its inputs and output must then be complex.
+      holomorphic: whether `fun` is holomorphic; its arguments and its result must then be complex.
 
     Returns: a function of `fun`'s arguments that returns the second derivatives: the Jacobian of
       the Jacobian.

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 class NondiffArguments:
-    """The nondifferentiable arguments of a function, and its traced programs with them fixed.
+    """The nondifferentiable arguments of a function, and its programs for fixed values of them.
 
     Args:
       fun: the function.
-      argnums: their positions; negative ones count from the end.
-      argnames: names of further ones.
+      argnums: the positions of nondifferentiable arguments; negative ones count from the end.
+      argnames: the names of further nondifferentiable arguments.
 
     Raises:
-      ValueError: if the function has no argument at a position, or with a name.
+      ValueError: if the function has no argument with one of these positions or names.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class NondiffArguments:
     def traced(
         self, fixed: dict[int, Any], lifted: dict[int, Any], others: Sequence[Any]
     ) -> tuple[TracedProgram, list[Value]]:
-        """Returns (program, operands) of a call.
+        """Returns the traced program of a call, and its operands.
 
         Args:
           fixed: nondifferentiable arguments that are part of the program.

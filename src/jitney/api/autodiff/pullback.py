@@ -1,9 +1,10 @@
-"""The result of `vjp`: a function from cotangents to cotangents, with its residuals.
+"""The pullback that `vjp` returns: a function from cotangents to cotangents, with its residuals.
 
 Residuals are either arguments of the function (`args_res`, in the structure of the arguments) or
 intermediate values (`opaque_residuals`). A caller that keeps an argument itself, or can recompute
-it, removes it after the forward pass and puts it back before the backward pass, so that it is not
-held twice. An example is parameters that are gathered from several devices for each layer.
+it, can remove it from `args_res` after the forward pass and restore it before the backward pass, so
+that it is not held in between. An example is a layer's parameters, which are gathered from several
+devices when the layer runs.
 """
 
 from __future__ import annotations
@@ -65,32 +66,32 @@ def _marker(cls: type[M]) -> type[M]:
 
 @_marker
 class GradRef(_Marker):
-    """Replaces, among the cotangents, one that was accumulated into a reference."""
+    """The entry, among the cotangents, for one that was accumulated into a reference."""
 
 
 @_marker
 class NotNeeded(_Marker):
-    """Replaces, in `VJP.args_res`, an argument whose value the backward pass does not need."""
+    """The entry of `VJP.args_res` for an argument whose value the backward pass does not need."""
 
 
 @_marker
 class NotSaveable(_Marker):
-    """Replaces, in `VJP.args_res`, a needed argument that `saveable_args` excludes."""
+    """The entry of `VJP.args_res` for a needed argument that `saveable_args` excludes."""
 
 
 @_marker
 class GradValue(_Marker):
-    """Requests, in `VJP.with_refs`, that the argument's cotangent is returned."""
+    """An argument of `VJP.with_refs` that requests that the cotangent is returned."""
 
 
 @_marker
 class DontWant(_Marker):
-    """States, in `VJP.with_refs`, that the argument's cotangent need not be computed."""
+    """An argument of `VJP.with_refs` that states that the cotangent need not be computed."""
 
 
 @_marker
 class DidntWant(_Marker):
-    """Replaces, among the cotangents, one that was not requested."""
+    """The entry, among the cotangents, for one that was not requested."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +100,10 @@ class Static:
 
     Attributes:
       fun: the function that was differentiated, for messages.
-      linear: its linearized program, without the values of the residuals.
+      linear: the function's linearized program, without the values of the residuals.
       in_avals, out_avals: types of its arguments and results.
       in_tree, out_tree: structures of its arguments and results.
-      places: for each residual the number of the flat argument that it is, or None if it is not
-        one.
+      places: for each residual, the number of the flat argument to which it is identical, or None.
     """
 
     fun: Callable[..., Any]
@@ -121,9 +121,10 @@ class VJP:
     It is a pytree whose leaves are the residuals: the values that the backward pass needs.
 
     Attributes:
-      args_res: residuals that are arguments: a list with an entry of the structure of each
-        argument, with `NotNeeded()` for what the backward pass does not need. Entries can be
-        assigned: set one to None to release the array, and set it back before the call.
+      args_res: the residuals that are arguments: a list with one entry per argument, which has the
+        structure of the argument; leaves that the backward pass does not need are `NotNeeded()`.
+        Entries can be assigned: set one to None to release its arrays, and restore it before the
+        call.
       opaque_residuals: a list of all other residuals.
       in_tree, out_tree: structures of the arguments (a tuple) and of the result.
       jaxpr: the linear program that is transposed.
@@ -150,9 +151,9 @@ class VJP:
         self.static = static
         self.args_res = args_res
         self.opaque_residuals = opaque_residuals
-        self.wanted = wanted  # by flat argument; None for all
+        self.wanted = wanted  # one flag per flat argument; None: all are wanted
         self.want_logs = want_logs
-        self.refs = refs  # by flat argument: the reference for its cotangent, or None
+        self.refs = refs  # per flat argument, the reference for its cotangent, or None
 
     @property
     def in_tree(self) -> PyTreeDef:
@@ -168,7 +169,7 @@ class VJP:
 
     @property
     def jaxpr(self) -> Jaxpr:
-        """The linear program whose transpose this is; its constants are the residuals."""
+        """The linear program that the pullback transposes; its constants are the residuals."""
         return self.static.linear.jaxpr
 
     def __repr__(self) -> str:
@@ -179,25 +180,25 @@ class VJP:
 
     @api_boundary
     def __call__(self, out_ct: PyTree, *extra_args: PyTree) -> Any:
-        """Returns a tuple of the arguments' cotangents; with `want_logs`, (this tuple, log).
+        """Returns the tuple of the arguments' cotangents, or with `want_logs` a pair (tuple, log).
 
         Args:
-          out_ct: the cotangent of the result, of its structure.
-          *extra_args: not allowed; passing any raises a helpful error.
+          out_ct: the cotangent of the result, with the structure of the result.
+          *extra_args: must be empty; accepted only for a more helpful error message.
 
         Raises:
-          TypeError: if there are extra arguments, or a residual that was removed from `args_res` is
-            missing.
+          TypeError: if there are extra arguments, or a residual was removed from `args_res` and not
+            restored.
           ValueError: if the structure or types of `out_ct` are not those of the result.
         """
         static = self.static
         if extra_args:
             name = fun_name(static.fun)
             raise TypeError(
-                f"the function that vjp applied to {name} returned takes one argument, a "
-                f"cotangent of the structure of the result of {name}, but that function for "
-                f"{name} was called with {messages.counted(1 + len(extra_args), 'argument')}. If "
-                "the result is a tuple, pass a tuple of cotangents."
+                f"the pullback that vjp returned for {name} takes one argument, a cotangent with "
+                f"the structure of the result of {name}, but was called with "
+                f"{messages.counted(1 + len(extra_args), 'argument')}. If the result is a tuple, "
+                "pass a tuple of cotangents."
             )
         self._check_refs()
         flat_cts = _checked_cotangents(static, out_ct)
@@ -221,19 +222,20 @@ class VJP:
 
     @property
     def with_logs(self) -> VJP:
-        """The same pullback, which also returns the log entries of backward rules.
+        """Returns a copy of the pullback that also returns the log entries of backward rules.
 
-        Its calls return (cotangents, log), where the log is a dict of pytrees of arrays. It is
-        written by backward rules set by `custom_vjp.defvjp_with_logs`, `defvjp_with_accums` and
-        `defremat_with_logs`, and by `custom_gradient(with_logs=True)`; other derivatives drop the
-        entries. A rule that does not run, because no cotangent reaches it, writes nothing.
+        Its calls return (cotangents, log), where the log is a dict of pytrees of arrays. Entries
+        are written by backward rules that were set by `custom_vjp.defvjp_with_logs`,
+        `defvjp_with_accums` or `defremat_with_logs`, or by `custom_gradient(with_logs=True)`; other
+        derivatives drop them. A rule that does not run, because no cotangent reaches it, writes
+        nothing.
 
         Loops stack the entries along a new leading axis, in the order of their iterations; so does
         `vmap` of a function that is differentiated. An entry from a branch of `cond` or `switch`
-        has `index`, the branch that ran, and `branches`, a list of the entries of each branch:
-        zeros for a branch that did not run, and None for one that writes no such entry. Entries
-        from `shard_map` are concatenated along their first axis; scalars get one with an index for
-        each device.
+        is a structure with the fields `index`, the branch that ran, and `branches`, a list with the
+        entry of each branch: zeros for a branch that did not run, and None for a branch that does
+        not write the entry. Entries from `shard_map` are concatenated along their first axis;
+        scalars become vectors with one element per device.
 
         Raises:
           ValueError: if two entries have the same name.
@@ -255,20 +257,20 @@ class VJP:
         return VJP(**{**fields, **changes})
 
     def with_refs(self, *wanted: PyTree) -> VJP:
-        """Returns the same pullback, which computes only the requested cotangents.
+        """Returns a copy of the pullback that computes only the requested cotangents.
 
         Args:
           *wanted: for each argument a pytree of `jax.ad.GradValue()`, `jax.ad.DontWant()` and
             mutable references, in the argument's structure or a prefix of it.
 
         Returns: a pullback that accumulates cotangents into the references, and returns
-          `jax.ad.GradRef()` in their place, and `jax.ad.DidntWant()` for those that are not
-          requested. For an argument that is itself a reference, the reference passed here holds the
-          cotangent of the final content (as a rule zeros) before the call, and that of the initial
-          content after it.
+          `jax.ad.GradRef()` in place of such a cotangent, and `jax.ad.DidntWant()` in place of one
+          that is not requested. If an argument is itself a reference, then before the call the
+          reference passed here must hold the cotangent of the argument's final content (usually
+          zeros); after the call it holds the cotangent of the initial content.
 
         Raises:
-          TypeError: if an entry is of another kind.
+          TypeError: if an entry is of another type.
           ValueError: if the structure does not fit the arguments, a reference does not have the
             type of its cotangent, or `GradValue()` is passed for an argument that is a reference.
 
@@ -301,8 +303,8 @@ class VJP:
             is_float0 = getattr(wanted, "dtype", None) == dtypes.float0
             if not is_float0 and (got.shape, got.dtype) != (wanted.shape, wanted.dtype):
                 raise ValueError(
-                    f"VJP.with_refs: the cotangent of {self._argument(k)} is "
-                    f"{wanted.str_short()}, but the reference that accumulates it holds "
+                    f"VJP.with_refs: the cotangent of {self._argument(k)} is of type "
+                    f"{wanted.str_short()}, but the reference passed for it holds "
                     f"{got.str_short()}"
                 )
         elif isinstance(x, GradValue):
@@ -319,8 +321,8 @@ class VJP:
         if aval.is_ref:
             raise ValueError(
                 f"the pullback of {fun_name(self.static.fun)}: {self._argument(k)} is a "
-                f"reference, {aval.str_short()}, so its cotangent is accumulated in place: pass a "
-                "reference for it to the method with_refs (jax.new_ref(jnp.zeros_like(...))), or "
+                f"reference, {aval.str_short()}, so its cotangent is accumulated in place: pass to "
+                "the method with_refs a reference for it, jax.new_ref(jnp.zeros_like(...)), or "
                 "jax.ad.DontWant()"
             )
 
@@ -364,7 +366,7 @@ class VJP:
             if isinstance(value, NotSaveable):
                 raise ValueError(
                     f"the pullback of {fun_name(static.fun)} needs the value of leaf {place} of "
-                    "its arguments, which saveable_args excluded from args_res; set it there "
+                    "its arguments, which saveable_args excludes; assign it in args_res "
                     "before the call"
                 )
             if _is_absent(value):
@@ -403,7 +405,7 @@ def make_vjp(
 ) -> VJP:
     """Returns the pullback of `fun`, whose derivative at the flat arguments `values` is `linear`.
 
-    `kept` states which arguments it may hold; all by default.
+    `kept` states which arguments the pullback may hold; all by default.
     """
     by_identity = {id(x): k for k, x in enumerate(values)}
     places = [by_identity.get(id(c)) for c in linear.consts]
@@ -437,7 +439,7 @@ def _checked_cotangents(static: Static, ct: PyTree) -> list[Cotangent]:
             f"{out_tree}, but has "
             f"{ct_tree}"
             + "".join(
-                f"\n  * {'out' + pytrees.keystr(path)} is a {before}, its cotangent a {after}: "
+                f"\n  * {'out' + pytrees.keystr(path)} is a {before}, but its cotangent is a {after}: "
                 f"{reason}"
                 for path, before, after, reason in differences
             )
@@ -450,7 +452,7 @@ def _checked_cotangent(ct: Value, aval: AbstractValue, fun: Callable[..., Any]) 
     if wanted.is_high:
         if get_aval(ct) != wanted:
             raise ValueError(
-                f"vjp of {fun_name(fun)}: for an output {aval.str_short()} the cotangent must be "
+                f"vjp of {fun_name(fun)}: the cotangent of an output {aval.str_short()} must be "
                 f"{wanted.str_short()}, but is {get_aval(ct).str_short()}"
             )
         return ct
@@ -459,7 +461,7 @@ def _checked_cotangent(ct: Value, aval: AbstractValue, fun: Callable[..., Any]) 
     got: Any = get_aval(ct)
     if got.shape != wanted.shape or got.dtype != wanted.dtype or varies_otherwise(got, wanted):
         raise ValueError(
-            f"vjp of {fun_name(fun)}: for an output {aval.str_short()} the cotangent must be "
+            f"vjp of {fun_name(fun)}: the cotangent of an output {aval.str_short()} must be "
             f"{wanted.str_short()}, but is {got.str_short()}"
             + how_to_vary(got, wanted, "the argument")
             + how_to_vary(wanted, got, "the point of differentiation")

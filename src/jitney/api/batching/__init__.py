@@ -1,1 +1,1 @@
-"""`vmap`, and functions with batching rules of their own."""
+"""`vmap`, and functions with custom batching rules."""

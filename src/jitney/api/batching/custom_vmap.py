@@ -75,9 +75,9 @@ def _custom_vmap_batch(
 def _custom_vmap_over_devices(
     axis_data: AxisData, args: Any, dims: Any, *, call: ClosedJaxpr, **_: Any
 ) -> tuple[list[Value], list[BatchDim]]:
-    """Batches the function itself, not by its rule.
+    """Batches the function itself instead of calling its rule.
 
-    An axis over devices is not a `vmap`: each device runs the function.
+    The axis is one of devices, not of a `vmap`: each device runs the function.
     """
     program, out_dims = batch_jaxpr_at(call, axis_data, tuple(dims))
     return eval_jaxpr(program.jaxpr, program.consts, *args), list(out_dims)
@@ -110,7 +110,7 @@ def _custom_vmap_jvp(
 class _DerivativeRule:
     """The batching rule of a function's JVP, derived from the function's own rule.
 
-    Its operands are those of the function followed by the nonzero tangents; likewise its results.
+    The operands are those of the function, followed by the nonzero tangents; likewise the results.
 
     Args:
       rule: the function's batching rule.
@@ -130,7 +130,7 @@ class _DerivativeRule:
     ) -> tuple[list[Value], list[bool]]:
         n = len(self.nonzero)
         of_tangents = iter(batched[n:])
-        alike = [  # for each operand, whether value and tangent are mapped; they may differ
+        alike = [  # for each operand, whether its value and its tangent are mapped, which may differ
             (mapped, next(of_tangents) if present else mapped)
             for mapped, present in zip(batched[:n], self.nonzero, strict=True)
         ]
@@ -173,7 +173,7 @@ class _DerivativeRule:
     def _derivative(
         self, size: int, mapped_flags: Sequence[bool], values: Sequence[Any]
     ) -> tuple[list[Value], list[bool]]:
-        """Calls the rule for operands mapped as `mapped_flags` says, and differentiates it.
+        """Differentiates a call of the rule on operands mapped according to `mapped_flags`.
 
         Returns ([*values, *tangents], their mapped flags).
         """
@@ -202,7 +202,8 @@ def _custom_vmap_partial(
 ) -> list[Value]:
     """Evaluates the function itself.
 
-    The part that is linear in unknowns has no custom rule; its operations are batched one by one.
+    The part that is linear in unknown values has no custom rule; its operations are batched one by
+    one.
     """
     call: ClosedJaxpr = params["call"]
     with set_current_trace(trace):
@@ -232,9 +233,9 @@ class custom_vmap:  # lower-case, as in JAX's API
     def def_vmap(self, vmap_rule: F) -> F:
         """Sets the batching rule: (axis size, in_batched, *arguments) -> (result, out_batched).
 
-        Mapped arguments have the batch dimension in front, and so must mapped results. `in_batched`
-        (a list with one entry per argument) and `out_batched` are pytrees of booleans that state
-        what is mapped.
+        The mapped axis is the first axis of mapped arguments, and must be that of mapped results.
+        `in_batched` (a list with one entry per argument) and `out_batched` are pytrees of booleans
+        that state which arguments and results are mapped.
         """
         self.vmap_rule = vmap_rule
         return vmap_rule
@@ -270,7 +271,7 @@ class custom_vmap:  # lower-case, as in JAX's API
             if any(batched[:n]):
                 raise ValueError(
                     f"custom_vmap of {name}: its rule receives batched arguments only, but {name} "
-                    "closes over a batched value of an outer function; pass the value as an argument"
+                    "closes over a batched value of an enclosing function; pass it as an argument"
                 )
             flags = list(pytrees.tree_unflatten(in_tree, batched[n:]))
             result = rule(size, flags, *pytrees.tree_unflatten(in_tree, values[n:]))
@@ -290,7 +291,7 @@ class custom_vmap:  # lower-case, as in JAX's API
 def _checked(
     rule: Callable[..., Any], result: PyTree, wanted: PyTreeDef, size: int
 ) -> tuple[list[Value], list[bool]]:
-    """Returns the checked result of a rule: (flat results, which are mapped)."""
+    """Returns the results of a rule after checking them: (flat results, their mapped flags)."""
     name = fun_name(rule)
     if not is_sequence(result) or len(result) != 2:
         raise TypeError(
@@ -301,8 +302,8 @@ def _checked(
     flags, flag_tree = pytrees.tree_flatten(result[1])
     if out_tree != flag_tree:
         raise ValueError(
-            f"custom_vmap: the second result of rule {name} must hold a flag for each output, in "
-            f"their tree structure {out_tree}, but has {flag_tree}"
+            f"custom_vmap: the second result of rule {name} must have a flag for each output, in the "
+            f"tree structure of the outputs, {out_tree}, but its structure is {flag_tree}"
         )
     if out_tree != wanted:
         raise ValueError(
@@ -319,7 +320,7 @@ def _checked(
 
 
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
-    """Returns `f`, which `vmap` maps by a loop (`lax.map`) instead of batching its operations."""
+    """Returns a version of `f` that `vmap` calls in a loop (`lax.map`) instead of batching it."""
     function = custom_vmap(f)
 
     def rule(axis_size: int, in_batched: PyTree, *args: PyTree) -> tuple[object, object]:

@@ -52,26 +52,28 @@ def vmap(
     spmd_axis_name: AxisName = None,
     sum_match: bool = False,
 ) -> Callable[P, R]:
-    """Vectorizes `fun`: the result applies it to all slices of its arguments along an axis at once.
+    """Returns a function that applies `fun` to all slices of its arguments along an axis at once.
 
     Args:
       fun: a function of pytrees of arrays that returns a pytree of arrays.
-      in_axes: the mapped axis of the arguments: an integer for all, None for arguments that are the
-        same for all indices, or a tuple with one of these, or a pytree of these that is a prefix of
-        the argument, for each positional argument.
-      out_axes: the position of the mapped axis in the result, likewise.
+      in_axes: the mapped axes of the positional arguments: an integer for all of them, or a tuple
+        with one entry per argument. An entry is an integer, None for an argument that is the same
+        for all indices, or a pytree of these that is a prefix of the argument.
+      out_axes: the position of the mapped axis in the results: an integer, None for results that do
+        not depend on the index, or a pytree of these that is a prefix of the result.
       axis_name: the name of the mapped axis for collectives within `fun`.
-      axis_size: the size of the mapped axis, if no argument has it.
+      axis_size: the size of the mapped axis; required if no argument is mapped.
       spmd_axis_name: the mesh axes along which `with_sharding_constraint` within `fun` shards the
         mapped axis.
       sum_match: accepted for compatibility.
 
-    Returns: a function whose arguments and results have one additional axis. Keyword arguments are
-      mapped along their first axis.
+    Returns: a function whose mapped arguments and results have one axis more than those of `fun`.
+      Keyword arguments are mapped along their first axis.
 
     Raises:
       TypeError: if `fun` is not callable, or axes are not integers.
-      ValueError: if sizes of mapped axes differ, or axes do not fit the arguments.
+      ValueError: if the sizes of mapped axes differ, or if an argument does not have the axis along
+        which it is to be mapped.
 
     Example:
       >>> jax.vmap(jnp.dot)(jnp.array([[1, 2], [3, 4]]), jnp.array([[1, 1], [2, 2]]))
@@ -90,9 +92,9 @@ def vmap(
     def vmap_f(*args: PyTree, **kwargs: PyTree) -> R:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
-                "vmap: `in_axes` must have an entry for each positional argument, but "
-                f"{len(in_axes)=} and {len(args)=}; arguments passed by keyword are mapped along "
-                "axis 0"
+                "vmap: `in_axes` must have one entry for each positional argument, but "
+                f"{len(in_axes)=} and {len(args)=}; arguments passed by keyword are always mapped "
+                "along axis 0"
             )
         users_types = vmappables.by_type
         leaves: list[Value]
@@ -106,7 +108,7 @@ def vmap(
         if users_types:
             data = AxisData(axis_name, size, spmd_axis_name)
             return _of_elements(fun, tree, data, leaves, dims, out_axes)
-        # Unmapped arguments are passed unchanged: programs branch on NumPy values.
+        # Unmapped arguments are passed unchanged, since functions may branch on NumPy values.
         values = [
             as_value(x) if d is not None and isinstance(x, np.ndarray | np.generic) else x
             for x, d in zip(leaves, dims, strict=True)
@@ -132,7 +134,7 @@ def vmap(
 
 
 def _check_axes(in_axes: int | Sequence[PyTree] | None, out_axes: PyTree) -> None:
-    """Raises TypeError unless these are axes, None, or pytrees of such."""
+    """Raises TypeError unless both are integers, None, or pytrees of these."""
     if (
         not isinstance(in_axes, int | tuple | type(None))
         and not hasattr(in_axes, "__index__")
@@ -159,7 +161,7 @@ def _of_elements(
     dims: Sequence[Any],
     out_axes: PyTree,
 ) -> R:
-    """Applies `vmap` where arguments or results may be of registered types (`vmappables`)."""
+    """Applies `vmap` to arguments or results that may be of registered types (`vmappables`)."""
     results: list[PyTree] = []
 
     def run() -> list[Value]:
@@ -186,8 +188,8 @@ def _of_elements(
 def _refuse_views(
     fun: Callable[..., Any], args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
 ) -> None:
-    """Raises TypeError if an argument is a view of a mutable reference, which cannot be mapped."""
-    from jitney.primitives.refs.ref import TransformedRef  # few programs use references
+    """Raises TypeError if an argument is a view of a reference, which cannot be mapped."""
+    from jitney.primitives.refs.ref import TransformedRef  # few programs use it
 
     def is_view(x: PyTree) -> bool:
         return isinstance(x, TransformedRef)
@@ -221,8 +223,8 @@ def _documentation(fun: Callable[..., Any]) -> str | None:
         return doc
     name = fun_name(fun)
     return (
-        f"Vectorized version of {name}: its arguments and results have one more axis, and {name} is "
-        f"applied at all its indices.\n\nOriginal documentation:\n\n{doc}"
+        f"Vectorized version of {name}: {name} is applied at all indices of an additional axis of "
+        f"its arguments and results.\n\nOriginal documentation:\n\n{doc}"
     )
 
 
@@ -239,8 +241,8 @@ def _axis_leaves(axes: PyTree) -> list[object]:
 
 
 def _flat_axes(name: str, tree: PyTreeDef, axes: PyTree, kws: bool = False) -> list[Any]:
-    """Returns an axis for each leaf of `tree`, of which `axes` is a prefix; None is an axis."""
-    # Pytree classes accept `object()` as a placeholder: some tell leaves from static data by it.
+    """Spreads `axes`, a prefix of `tree`, over the leaves of `tree`; None is an axis, too."""
+    # Pytree classes accept `object()` as a placeholder; some distinguish leaves from static data by it.
     example = pytrees.tree_unflatten(tree, [object()] * tree.num_leaves)
     try:
         if kws:
@@ -274,13 +276,13 @@ def _axis_size(
     sizes: dict[int, list[int]] = {}
     for i, (x, d) in enumerate(zip(leaves, dims, strict=True)):
         if d is None or (vmappables.is_vmappable(x) and not _has_axis(x, d)):
-            continue  # rules of registered types know more
+            continue  # the rules of registered types are more specific
         if not is_valid_operand(x) and not vmappables.is_vmappable(x):
             raise TypeError(f"vmap got an argument {x!r} of type {type(x)}, which is not an array")
         if is_high_value(x):
             raise TypeError(
                 f"vmap: an argument of type {get_aval(x).str_short()} cannot be mapped along axis "
-                f"{d}; close over it, or map the arrays that it is made from"
+                f"{d}; close over it, or map the arrays from which it is made"
             )
         shape = shape_of(x)
         if not -len(shape) <= d < len(shape):
@@ -288,7 +290,7 @@ def _axis_size(
             instead = _other_axis(len(args), paths, dims, i, axis_size, len(shape))
             raise ValueError(
                 f"vmap of {fun_name(fun)}: {_argument_name(fun, paths[i])} is mapped along axis {d}, "
-                f"so it needs rank {d + 1 if d >= 0 else -d} or more, but its shape "
+                f"so its rank must be at least {d + 1 if d >= 0 else -d}, but its shape "
                 f"is {shape}.\nInstead: {instead}"
             )
         sizes.setdefault(shape[d], []).append(i)
@@ -297,12 +299,12 @@ def _axis_size(
     if not sizes:
         if leaves:
             raise ValueError(
-                "vmap: at least one argument must be mapped, but all of in_axes are None; pass "
-                "axis_size to map none"
+                "vmap: at least one argument must be mapped, but all of in_axes are None; to call "
+                "vmap without a mapped argument, pass axis_size"
             )
         raise ValueError(
-            "vmap: the mapped axis takes its size from an array among the arguments, or from "
-            f"axis_size, but there is neither: *args={tuple(args)} and **kwargs={kwargs}"
+            "vmap: the size of the mapped axis is that of an array argument, or axis_size, but "
+            f"got neither: *args={tuple(args)} and **kwargs={kwargs}"
         )
     if len(sizes) == 1:
         return next(iter(sizes))
@@ -330,17 +332,17 @@ def _other_axis(
     size: int | None,
     rank: int,
 ) -> str:
-    """Returns advice on which axis to map instead of one that leaf `i` does not have."""
+    """Returns advice on the axis to map, for a leaf `i` that does not have the requested axis."""
     others = [d for p, d in zip(paths, dims, strict=True) if p[:2] != paths[i][:2]]
     if size is not None or any(d is not None for d in others):
         return f"to pass it unmapped, {_without_axes(count, paths[i])}"
     if rank == 0:
-        return "an array with an axis to map; the function itself takes a scalar"
-    return "map it along an axis that it has, in_axes=0" + (f" to {rank - 1}" if rank > 1 else "")
+        return "pass an array with an axis to map, or call the function itself, which takes a scalar"
+    return "map it along an existing axis, in_axes=0" + (f" to {rank - 1}" if rank > 1 else "")
 
 
 def _without_axes(count: int, path: Sequence[Any]) -> str:
-    """Returns the `in_axes` under which the argument at `path` is not mapped."""
+    """Returns advice on how to leave the argument at `path` unmapped."""
     head, key = path[:2]
     if head.idx == 1:
         return "pass it by position, with None in in_axes"
@@ -373,12 +375,12 @@ def _refuse_unmapped(
     named = "" if axis_name is None else f", axis_name={axis_name}"
     raise ValueError(
         f"vmap of {fun_name(fun)}{named}: out_axes{path} is None, which requires a result that is "
-        "the same at all indices, but the result depends on the index; specify an axis"
+        "the same at all indices, but the result depends on the index; specify an axis in out_axes"
     )
 
 
 def _placed(x: PyTree, dim: int | None, wanted: int | None, axis: AxisData) -> Value:
-    """Moves the mapped axis of a result to its position in `out_axes`."""
+    """Moves the mapped axis of a result from `dim` to `wanted`, its position in `out_axes`."""
     if wanted is None:
         return x
     if is_high_value(x):

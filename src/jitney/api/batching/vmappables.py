@@ -1,13 +1,13 @@
 """User-defined types with `vmap` rules: `jax.interpreters.batching.register_vmappable`.
 
-A value of such a type is one leaf for `vmap`, even if the type is a pytree. Its axis is whatever
-its rules understand: they interpret its entries in `in_axes` and `out_axes`. One rule returns the
-element that is passed to the function; the other converts an element that the function returns to
-the value for all indices. Rules map components, such as arrays, through the continuation that they
-receive.
+A value of such a type is one leaf for `vmap`, even if the type is a pytree. The meaning of its axis
+is up to its rules, which interpret its entries in `in_axes` and `out_axes`. One rule returns the
+element of the value that is passed to the function; the other converts an element that the function
+returns to the value for all indices. To map a component, such as an array, a rule calls the
+continuation that it receives.
 """
 
-# A trace makes its own tracers.
+# Tracers are created only by their trace.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ class Rules:
 
     Attributes:
       spec_type: the type of axis specifications.
-      to_element: (continuation, index, x, spec) -> element; `continuation(part, spec)` maps a
-        component of `x`, `index()` is the index along the axis.
-      from_element: (continuation, axis size, element, spec) -> x; `continuation(size, part, spec)`.
+      to_element: (continuation, index, x, spec) -> element. `continuation(part, spec)` returns the
+        element of a component of `x`; `index()` returns the index along the axis.
+      from_element: (continuation, axis size, element, spec) -> x. `continuation(size, part, spec)`
+        returns the whole of a component of the element.
       make_iota: axis size -> all indices; None if the size is an integer.
     """
 
@@ -67,16 +68,18 @@ def register_vmappable(
     from_elt: FromElement,
     make_iota: Callable[[Any], Any] | None,
 ) -> None:
-    """Registers the rules by which `vmap` maps values of `data_type`.
+    """Registers the rules according to which `vmap` maps values of `data_type`.
 
     Args:
       data_type: the type of the values.
       spec_type: the type of their axis specifications in `in_axes` and `out_axes`.
       axis_size_type: the type of the size of their axis, as passed to `vmap` in `axis_size`.
-      to_elt: (continuation, get_index, x, spec) -> the element of `x` that is passed to the
-        function.
-      from_elt: (continuation, axis_size, element, spec) -> the result of `vmap` for this element.
-      make_iota: axis_size -> all indices along the axis; None if the size is an integer.
+      to_elt: the rule for arguments: (continuation, get_index, x, spec) -> the element of `x` that
+        is passed to the function.
+      from_elt: the rule for results: (continuation, axis_size, element, spec) -> the value for all
+        indices.
+      make_iota: a function from an axis size to the array of all indices along the axis; None if
+        the size is an integer.
 
     Example:
       >>> from jax.interpreters import batching
@@ -146,7 +149,8 @@ def whole(trace: BatchTrace, size: Any, x: Value, spec: Spec) -> object:
         if spec is None:
             if dim is not None:
                 raise ValueError(
-                    "vmap has mapped output but out_axes is None: the result depends on the mapped axis"
+                    "vmap has mapped output but out_axes is None: the result depends on the mapped "
+                    "axis; specify an axis in out_axes"
                 )
             return value
         rank = len(shape_of(value)) + (dim is None)

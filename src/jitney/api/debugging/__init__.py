@@ -1,1 +1,1 @@
-"""Callbacks of Python, the debugger, and profiles of memory."""
+"""Python callbacks, the debugger, and memory profiles."""

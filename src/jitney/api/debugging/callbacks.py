@@ -1,4 +1,4 @@
-"""Calls of Python functions from compiled programs.
+"""Python functions that are called from compiled programs.
 
 `pure_callback`, `io_callback`, `debug.callback`, `debug.print` and `debug.log`.
 """
@@ -42,8 +42,8 @@ def _result_aval(spec: ShapeDtypeStruct) -> ShapedArray:
     dtype = spec.dtype
     if not dtypes.is_extended(dtype) and dtypes.canonicalize_dtype(dtype) != np.dtype(dtype):
         raise ValueError(
-            f"result_shape_dtypes: {np.dtype(dtype).name} is one of the 64-bit types, which need "
-            f"`jax_enable_x64`; use {dtypes.canonicalize_dtype(dtype).name}"
+            f"result_shape_dtypes: the dtype {np.dtype(dtype).name} requires `jax_enable_x64`, as all "
+            f"64-bit dtypes do; use {dtypes.canonicalize_dtype(dtype).name}"
         )
     return shaped_array(tuple(spec.shape), dtype)
 
@@ -55,7 +55,7 @@ def _bind(
     args: Sequence[PyTree],
     kwargs: dict[str, PyTree],
 ) -> tuple[list[Value], Params, pytrees.PyTreeDef]:
-    """Returns (flat operands, common parameters, structure of the results) of a call."""
+    """Returns the flat operands, the common parameters and the result structure of a callback."""
     leaves, in_tree = pytrees.tree_flatten((args, kwargs))
     for position, x in enumerate(leaves):
         if not is_valid_operand(x):
@@ -81,23 +81,24 @@ def pure_callback(
     vmap_method: str | None = None,
     **kwargs: PyTree,
 ) -> PyTree:
-    """Calls `callback`, a Python function of arrays without side effects, from compiled code.
+    """Calls `callback`, a Python function without side effects, from compiled code.
 
-    The number of calls is unspecified: none if the result is unused, possibly more than one.
+    The number of calls is unspecified: the function is not called if its result is unused, and may
+    be called more than once.
 
     Args:
-      callback: takes arrays, and returns arrays of the structure, shapes and dtypes of
-        `result_shape_dtypes`.
+      callback: a function that takes arrays, and returns arrays with the structure, shapes and
+        dtypes of `result_shape_dtypes`.
       result_shape_dtypes: a pytree of objects with `shape` and `dtype`.
       *args: pytrees of arrays.
       sharding: accepted for compatibility; it has no effect.
-      vmap_method: the behavior under `vmap`. "sequential": one call for each index. "expand_dims"
-        and "broadcast_all": one call on operands with an extra leading axis, which has size 1 or is
-        broadcast, respectively, for unmapped operands. "legacy_vectorized" passes unmapped operands
-        unchanged. None: `vmap` raises an error.
+      vmap_method: the behavior under `vmap`. With "sequential", `callback` is called once for each
+        index. With "expand_dims" and "broadcast_all" it is called once, on operands with an extra
+        leading axis; for unmapped operands, this axis has size 1 or is broadcast, respectively.
+        "legacy_vectorized" passes unmapped operands unchanged. With None, `vmap` raises an error.
       **kwargs: pytrees of arrays.
 
-    Returns: arrays in the structure of `result_shape_dtypes`.
+    Returns: a pytree of arrays with the structure of `result_shape_dtypes`.
 
     Raises:
       JaxRuntimeError: if the callback raises, or its result does not match `result_shape_dtypes`.
@@ -113,7 +114,7 @@ def pure_callback(
     if vmap_method is not None and vmap_method not in VMAP_METHODS:
         allowed = [*VMAP_METHODS, None]
         raise ValueError(
-            f"pure_callback: `vmap_method` must be in {allowed}, but is {vmap_method!r}"
+            f"pure_callback: `vmap_method` must be one of {allowed}, but is {vmap_method!r}"
         )
     leaves, params, tree = _bind("pure_callback", callback, result_shape_dtypes, args, kwargs)
     outs = pure_callback_p.bind(*leaves, **params, vmap_method=vmap_method)
@@ -129,21 +130,21 @@ def io_callback(
     ordered: bool = False,
     **kwargs: PyTree,
 ) -> PyTree:
-    """Calls `callback`, a Python function of arrays with side effects, from compiled code.
+    """Calls `callback`, a Python function with side effects, from compiled code.
 
-    It is called exactly once each time the program reaches it.
+    The function is called exactly once each time the program reaches the call.
 
     Args:
-      callback: takes arrays, and returns arrays of the structure, shapes and dtypes of
-        `result_shape_dtypes`.
+      callback: a function that takes arrays, and returns arrays with the structure, shapes and
+        dtypes of `result_shape_dtypes`.
       result_shape_dtypes: a pytree of objects with `shape` and `dtype`, or None.
       *args: pytrees of arrays.
       sharding: accepted for compatibility; it has no effect.
-      ordered: whether calls keep the order of the program; `vmap` raises an error for ordered
+      ordered: whether calls are made in program order; `vmap` raises an error for ordered
         callbacks.
       **kwargs: pytrees of arrays.
 
-    Returns: arrays in the structure of `result_shape_dtypes`.
+    Returns: a pytree of arrays with the structure of `result_shape_dtypes`.
 
     Raises:
       JaxRuntimeError: if the callback raises, or its result does not match `result_shape_dtypes`.
@@ -153,13 +154,13 @@ def io_callback(
     return pytrees.tree_unflatten(tree, outs)
 
 
-# --- callbacks that show something ----------------------------------------------------------------
+# --- callbacks for debugging ----------------------------------------------------------------------
 
 
 def _operands(
     args: Sequence[PyTree], kwargs: dict[str, PyTree]
 ) -> tuple[list[Value], tuple[tuple[int, object], ...], pytrees.PyTreeDef]:
-    """Returns (array leaves, other leaves with their positions, structure) of arguments."""
+    """Splits arguments into (array leaves, other leaves with their positions, structure)."""
     leaves, tree = pytrees.tree_flatten((args, kwargs))
     static = tuple((i, x) for i, x in enumerate(leaves) if not is_valid_operand(x))
     return [x for x in leaves if is_valid_operand(x)], static, tree
@@ -168,8 +169,8 @@ def _operands(
 def _refuse_arguments(name: str, args: Sequence[PyTree], kwargs: dict[str, PyTree]) -> None:
     if args or kwargs:
         raise TypeError(
-            f"{name}: without a callback it takes only options, but got {args=} {kwargs=}; pass "
-            "the operands to the function that it returns"
+            f"{name}: a call without a callback takes only options, but got {args=} {kwargs=}; pass "
+            "the operands to the function that this call returns"
         )
 
 
@@ -181,18 +182,19 @@ def debug_callback(
     partitioned: bool = False,
     **kwargs: PyTree,
 ) -> Callable[..., None] | None:
-    """Calls callback(*args, **kwargs) for its side effects whenever the program reaches it.
+    """Calls callback(*args, **kwargs) for its side effects each time the program reaches this call.
 
-    Transformations leave the call in place: under `grad` it receives the primal values, under
-    `vmap` it is called once for each index.
+    Transformations keep the call: under `grad`, `callback` receives the primal values; under
+    `vmap`, it is called once for each index.
 
     Args:
-      callback: receives the array leaves as arrays and all other leaves unchanged; its result is
-        ignored. If omitted, a function is returned that takes the callback and its arguments.
+      callback: a function whose result is ignored. Leaves that are arrays are passed as arrays, and
+        all other leaves unchanged. If `callback` is omitted, a function is returned that takes the
+        callback and its arguments.
       *args: pytrees.
-      ordered: whether calls keep the order of the program.
-      partitioned: whether each device calls it on its shards, instead of one call on the global
-        arrays.
+      ordered: whether calls are made in program order.
+      partitioned: whether `callback` is called by each device on its shards, instead of once on the
+        global arrays.
       **kwargs: pytrees.
     """
 
@@ -221,7 +223,7 @@ def debug_callback(
 
 
 class _FormatChecker(string.Formatter):
-    """A formatter that only finds the arguments that a format string does not use."""
+    """A formatter that only checks whether a format string uses all arguments."""
 
     def format_field(self, value: object, format_spec: str) -> str:
         return ""
@@ -233,7 +235,7 @@ class _FormatChecker(string.Formatter):
         if unused:
             raise ValueError(
                 "jax.debug.print: each argument must be used in the format string, but "
-                f"{unused} are not; write {{}} where a value is to be shown"
+                f"{unused} are not; write {{}} for each value"
             )
         names = [k for k in kwargs if k not in used_args]
         if names:
@@ -248,7 +250,7 @@ _checker = _FormatChecker()
 
 
 def _record() -> logging.LogRecord:
-    """Returns a log record that points to the line of user code being executed."""
+    """Returns a log record that refers to the line of user code being executed."""
     place = source_info.current()
     code = place.code
     filename = "unknown" if code is None else code.co_filename
@@ -266,17 +268,18 @@ def debug_print(
     _use_logging: bool = False,
     **kwargs: PyTree,
 ) -> Callable[..., None] | None:
-    """Prints fmt.format(*args, **kwargs) each time the program reaches it.
+    """Prints fmt.format(*args, **kwargs) each time the program reaches this call.
 
     Args:
-      fmt: a format string. Do not use an f-string: it is formatted while the function is traced,
-        and shows tracers. If omitted, a function is returned that takes the format string and its
-        arguments.
-      *args: pytrees of arrays or of any other objects.
-      ordered: whether prints keep the order of the program.
-      partitioned: whether each device prints its shards, instead of printing global arrays once.
+      fmt: a format string. Do not use an f-string, which is formatted while the function is traced,
+        and therefore shows tracers. If `fmt` is omitted, a function is returned that takes the
+        format string and its arguments.
+      *args: the values to print: pytrees of arrays or of any other objects.
+      ordered: whether the output is in program order.
+      partitioned: whether each device prints its shards, instead of the global arrays being printed
+        once.
       skip_format_check: whether to allow arguments that `fmt` does not use.
-      **kwargs: pytrees, likewise.
+      **kwargs: further values to print.
 
     Raises:
       IndexError, KeyError: if `fmt` refers to an argument that was not passed.
@@ -286,7 +289,9 @@ def debug_print(
 
     def _debug_print(fmt: object, *args: PyTree, **kwargs: PyTree) -> None:
         if not isinstance(fmt, str):
-            raise TypeError(f"expected str, got {type(fmt).__name__}")
+            raise TypeError(
+                f"jax.debug.print: the format string must be a str, got {type(fmt).__name__}"
+            )
         if not skip_format_check:
             _checker.format(fmt, *args, **kwargs)
         operands, static, tree = _operands(args, kwargs)

@@ -1,7 +1,7 @@
 """`jax.debug.breakpoint`: a command-line debugger for compiled programs.
 
-The local variables of the user's functions at the time of tracing are passed along with the
-program: the debugger shows their values at the breakpoint of the current run.
+The local variables that the user's functions had at the time of tracing are operands of the
+breakpoint, so the debugger shows their values in the current run.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class DebuggerQuit(RuntimeError):
 
 @record
 class _Frame:
-    """A stack frame of the time when the program was traced.
+    """A stack frame, recorded when the program was traced.
 
     Attributes:
       filename, name, line: the location in the source.
@@ -95,7 +95,7 @@ def breakpoint(  # noqa: A001
       backend: "cli", or None, which is the same.
       filter_frames: whether to leave out frames of libraries.
       num_frames: the number of frames to keep; all by default.
-      ordered: whether the breakpoint keeps its order among the ordered effects of the program.
+      ordered: whether the breakpoint is an ordered effect of the program.
       token: a pytree of arrays to compute before the breakpoint.
       **kwargs: `stdin` and `stdout`, the files for input and output.
 
@@ -145,9 +145,9 @@ def breakpoint(  # noqa: A001
 
 
 def _is_users(frame: FrameType) -> bool:
-    """Returns whether a frame belongs neither to this package nor to the interpreter.
+    """Returns whether a frame belongs to user code, that is, neither to this package nor to Python.
 
-    The interpreter's `runpy` starts modules.
+    Python's `runpy` is on the stack if a program was started as a module.
     """
     return source_info.include_frame(frame) and not frame.f_code.co_filename.startswith("<frozen ")
 
@@ -155,8 +155,8 @@ def _is_users(frame: FrameType) -> bool:
 def _source(frame: FrameType) -> tuple[list[str], int]:
     """Returns the source lines of a frame's function, and the number of the first one.
 
-    For module level code, returns the lines around the current one; if there is no source, no
-    lines.
+    For code at module level, these are the lines around the current one. If the source is not
+    available, there are no lines.
     """
     try:
         lines, first = inspect.getsourcelines(frame)
@@ -196,7 +196,7 @@ class Debugger(cmd.Cmd):
         print(text, file=self.stdout, flush=True)
 
     def evaluate(self, expression: str) -> tuple[object, bool]:
-        """Evaluates an expression in the selected frame; returns (value, whether it has one)."""
+        """Evaluates an expression in the selected frame; returns (value, success)."""
         try:
             if not self.frames:
                 return eval(expression, {}), True
@@ -206,7 +206,7 @@ class Debugger(cmd.Cmd):
             return None, False
 
     def default(self, line: str) -> None:
-        """Evaluates and prints input that is not a command as an expression."""
+        """Evaluates input that is not a command as an expression, and prints its value."""
         self.do_p(line)
 
     def emptyline(self) -> bool:

@@ -54,4 +54,4 @@ def print_environment_info(return_string: bool = False) -> str | None:
 
 
 def effects_barrier() -> None:
-    """Waits for the side effects of running programs; here they are done when a call returns."""
+    """Waits for side effects of programs, which are in fact complete when a call returns."""

@@ -1,8 +1,8 @@
-"""The memory of live arrays in the format of pprof: `jax.profiler.device_memory_profile`.
+"""Memory profiles of live arrays in pprof's format: `jax.profiler.device_memory_profile`.
 
-A profile is a compressed protocol buffer. It has one sample for all arrays of one type on one
-device: their number and bytes, labeled with the device, at a "location" that is named after the
-type.
+A profile is a compressed protocol buffer. It has one sample for each array type on each device: the
+number of such arrays and their total size in bytes, labeled with the device, at a "location" named
+after the type.
 
 Source: https://github.com/google/pprof/blob/main/proto/profile.proto.
 """
@@ -47,7 +47,7 @@ _SCHEMA: Schema = {
 
 
 def device_memory_profile(backend: str | None = None) -> bytes:
-    """Returns a profile of the memory of live arrays, for `pprof`.
+    """Returns a profile of the memory used by live arrays, for display by `pprof`.
 
     Args:
       backend: "cpu" or None.
@@ -86,7 +86,7 @@ def device_memory_profile(backend: str | None = None) -> bytes:
 
 
 def save_device_memory_profile(filename: str, backend: str | None = None) -> None:
-    """Writes a profile of the memory of live arrays, for display by `pprof -top filename`.
+    """Writes a profile of the memory used by live arrays, for display by `pprof -top filename`.
 
     Args:
       filename: the path; an existing file is replaced.
@@ -111,7 +111,7 @@ def _by_type(arrays: Iterable[ArrayImpl]) -> dict[tuple[str, Device], list[int]]
 
 
 class _Strings:
-    """The string table, to which messages refer by index; its first entry is empty."""
+    """The string table, to whose entries messages refer by index; the first entry is empty."""
 
     def __init__(self) -> None:
         self._indices = {"": 0}

@@ -1,1 +1,1 @@
-"""`jit` and what it needs: calls, tracing, stages, repeated calls of library functions."""
+"""`jit`: calls, tracing, stages of compilation, and repeated calls of library functions."""

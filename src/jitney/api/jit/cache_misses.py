@@ -1,8 +1,9 @@
-"""Logs, at level WARNING, why a jitted function is traced again; off by default.
+"""Explanations of cache misses: logs, at level WARNING, why a jitted function is traced again.
 
-The option is `jax_explain_cache_misses`. The key of a trace consists of static arguments, pytree
-structure, types, settings and named axes. On a cache miss, the log names the components that differ
-from the key of the nearest trace; if several are equally near, from the latest of these.
+They are off by default; the option is `jax_explain_cache_misses`. The key of a trace consists of
+static arguments, pytree structure, types, settings and named axes. On a cache miss, the log names
+the components in which the key differs from that of the nearest cached trace, or from the latest of
+these if several are equally near.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def explain(
 
 
 def nearest(key: Key, known: Sequence[Key]) -> Key:
-    """Returns the key among `known` (oldest first) that has most in common with `key`."""
+    """Returns the key among `known` (oldest first) that differs least from `key`."""
     return min(reversed(known), key=lambda other: _distance(key, other))
 
 
@@ -80,9 +81,9 @@ def _of_new_function(fun: Callable[..., Any], code: CodeType | None) -> Iterator
     before = by_file.get(code.co_filename)
     if before is not None and before() is not fun:
         yield (
-            "  a function with the same code has been traced before: traces are cached per function "
+            "  a function with the same code has been traced before. Traces are cached per function "
             "object, so a function that is created in a loop is traced in each iteration. Create "
-            "and jit it once, outside of the loop."
+            "and jit it once, outside the loop."
         )
     try:
         by_file[code.co_filename] = weakref.ref(fun)

@@ -8,7 +8,8 @@ from jitney.core.settings import caches
 def clear_caches() -> None:
     """Clears all in-memory caches: traces, executables, types and kernels.
 
-    Later calls trace and compile anew. Programs cached on disk stay. See `jitney.core.settings.caches`.
+    Later calls trace and compile again. Programs cached on disk are kept. See
+    `jitney.core.settings.caches`.
 
     Example:
       >>> f = jax.jit(lambda x: x + 1)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jitney.api.jit.traced_program import TracedProgram
     from jitney.core.typing import PyTree, Value
 
-# Parameters of `jit` with one entry per operand -> the entry for an added operand.
+# Parameters of `jit` that have one entry per operand -> the entry for an added operand.
 _OF_OPERANDS: dict[str, object] = {
     "in_shardings": UNSPECIFIED, "in_layouts": None, "donated_invars": False,
 }  # fmt: skip
@@ -31,7 +31,7 @@ def closed_over(program: TracedProgram) -> list[Value]:
 
 
 def converted_function(program: TracedProgram, in_tree: pytrees.PyTreeDef) -> Callable[..., object]:
-    """Returns `fun(consts, *args, **kwargs)`: the program with all captured values as arguments.
+    """Returns `fun(consts, *args, **kwargs)`: the program with its captured values as an argument.
 
     Args:
       program: the traced function.
@@ -44,7 +44,7 @@ def converted_function(program: TracedProgram, in_tree: pytrees.PyTreeDef) -> Ca
         leaves, tree = pytrees.tree_flatten((args, kwargs))
         assert tree == in_tree, f"the function was traced for arguments {in_tree}, not {tree}"
         assert isinstance(consts, list) and len(consts) == count, (
-            f"the function closes over {count} values: its first argument is a list of these"
+            f"the function closes over {count} values: pass a list of these as its first argument"
         )
         return pytrees.tree_unflatten(program.out_tree, eval_jaxpr(jaxpr, (), *consts, *leaves))
 
@@ -52,7 +52,7 @@ def converted_function(program: TracedProgram, in_tree: pytrees.PyTreeDef) -> Ca
 
 
 def with_values_as_operands(program: TracedProgram) -> TracedProgram:
-    """Returns the program with the captured values as leading operands, none of them donated."""
+    """Returns the program with the captured values as leading operands, which are not donated."""
     consts = len(program.closed.consts)
     params = {
         name: (added,) * consts + tuple(program.params[name])

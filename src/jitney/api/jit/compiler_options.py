@@ -9,7 +9,7 @@ from jitney.core.diagnostics.errors import JaxRuntimeError
 
 
 class CompilerEffortLevel(enum.Enum):
-    """How much effort XLA spends on a program; accepted for compatibility, without effect."""
+    """Levels of XLA's compilation effort; accepted for compatibility, without effect."""
 
     UNKNOWN = 0
     O0 = 9
@@ -18,7 +18,7 @@ class CompilerEffortLevel(enum.Enum):
     O3 = 39
 
 
-# Options of a compilation, besides XLA's flags, which begin with "xla_".
+# Compiler options other than XLA's flags, which begin with "xla_".
 _NAMES = frozenset(
     "auto_spmd_partitioning_mesh_ids auto_spmd_partitioning_mesh_shape exec_time_optimization_effort "
     "fdo_profile device_memory_size memory_fitting_effort memory_fitting_level num_partitions "
@@ -28,7 +28,7 @@ _NAMES = frozenset(
 
 
 def check_compiler_options(names: Iterable[str] | None) -> None:
-    """Raises JaxRuntimeError for options that XLA does not have; all others have no effect."""
+    """Raises JaxRuntimeError if XLA does not have one of the options."""
     for name in names or ():
         if not name.startswith("xla_") and name not in _NAMES:
             raise JaxRuntimeError(

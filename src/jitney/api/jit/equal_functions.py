@@ -1,19 +1,21 @@
-"""Keys of functions that are equal: defined anew, with the same code and the same values.
+"""Keys by which functions are equal if they have the same code and refer to the same values.
 
-In a loop, `jit(lambda x: f(x, 2))(x)` jits another function each time, whose trace would be the same.
-With the option `jitney_reuse_equal_functions`, functions are equal if their code is, and the values
-that it names: closures, default values, globals, attributes of modules, and the functions among these,
-in the same way. Values count if they cannot change: numbers, short strings, tuples, functions, small
-arrays in global variables. A function that reads anything else, such as a list, an object or the time,
-or that writes to a variable outside of it, has no key, and is traced each time, as in JAX. So is a call
-with an argument of a class that may have methods, which could read anything.
+In a loop, `jit(lambda x: f(x, 2))(x)` jits a new function in each iteration, although all of them
+have the same trace. With the option `jitney_reuse_equal_functions`, two functions are equal if
+their code is equal, and if all values that the code names are: closures, default values, globals,
+attributes of modules, and, recursively, the functions among these. The values must be immutable:
+numbers, short strings, tuples, functions, or small arrays in global variables. A function that
+reads anything else, such as a list, an object or the time, or that writes to a variable outside of
+it, has no key, and is traced each time, as in JAX. The same applies to calls with an argument whose
+class may have methods, since these could read anything.
 
-What code reaches without naming it is not in the key: an attribute of a module that was passed on,
-state within NumPy and the package, what a wrapped function reads, warnings. So the option is off unless
-a program sets it.
+The key does not cover values that code uses without naming them: an attribute of a module that is
+passed as a value, state of NumPy and of this package, values that a wrapped function reads,
+warnings. The option is therefore off by default.
 
-Keys are made when a function is traced, as what it reads may have changed since the last time. The
-first function of its code is traced without, so functions that are defined once do not pay for this.
+A key is made each time a function is to be traced, since the values that it reads may have changed
+since the last time. The first function with some code is traced without a key, so functions that
+are defined once incur no cost.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from jitney.api.jit.traced_program import TraceResult
     from jitney.core.pytree.treedef import PyTreeDef
 
-# Kept traces hold their programs, and the arrays that these read.
+# Cached traces keep their programs alive, and the arrays that these read.
 MAX_TRACES = threshold(128, small=4)
 MAX_CONSTANT_BYTES = threshold(1 << 17, small=64)
 MAX_READ = threshold(32, small=8)  # functions that a function calls, directly or indirectly
@@ -54,7 +56,7 @@ _PACKAGE = source_info.exclude_paths[0]
 _PURE_MODULES = frozenset(
     "jitney jax numpy math cmath operator _operator functools _functools".split()
 )
-# Functions of NumPy that return other values each time, or look at more than their arguments.
+# Functions of NumPy whose results depend on more than their arguments.
 _IMPURE = frozenset(
     """random load loadtxt fromfile genfromtxt memmap fromregex DataSource save savez savetxt
     savez_compressed geterr seterr get_printoptions set_printoptions array_repr array_str array2string
@@ -66,9 +68,9 @@ _PURE_BUILTINS = {
     frozenset hex int isinstance issubclass len list map max min oct ord pow range repr reversed round
     set slice sorted str sum tuple type zip Ellipsis NotImplemented""".split()
 }
-# Attributes, and functions, that reach what code does not name.
+# Attributes and functions through which code accesses values that it does not name.
 _INDIRECT = frozenset("format format_map attrgetter methodcaller config live_arrays seed".split())
-# Instructions that change what is outside of a function, or read what its names do not tell.
+# Instructions that change state outside of a function, or read values that its names do not show.
 _CHANGES = frozenset(
     dis.opmap[name]
     for name in (
@@ -88,7 +90,7 @@ _OF_NAMED_TUPLES = frozenset(vars(_Plain))
 
 
 class _MayChange(Exception):
-    """A function reads a value that may change, or does more than compute."""
+    """Raised if a function reads a value that may change, or has side effects."""
 
 
 _codes: weakref.WeakSet[types.CodeType] = weakref.WeakSet()  # of functions traced so far
@@ -111,11 +113,12 @@ caches.register(
 def repeated(
     fun: Callable[..., Any], tree: PyTreeDef, static: Sequence[tuple[object, Any]] | None
 ) -> Hashable | None:
-    """Returns the key of `fun` if a function of its code has been traced before, or else None.
+    """Returns the key of `fun`, or None if no function with the same code has been traced before.
 
     Args:
       fun: the function.
-      tree: the structure of its arguments; None is returned if a class of them may have methods.
+      tree: the structure of its arguments; the result is None if one of their classes may have
+        methods.
       static: the (place, value) pairs of its static arguments.
     """
     code = _innermost_code(fun)
@@ -129,7 +132,7 @@ def repeated(
 
 
 def _is_plain(tree: PyTreeDef) -> bool:
-    """Returns whether a structure has only containers of Python, and named tuples without methods."""
+    """Returns whether a structure has only built-in containers and named tuples without methods."""
     kind = tree.kind
     if kind is None:
         return True
@@ -146,7 +149,7 @@ def _is_plain(tree: PyTreeDef) -> bool:
 
 
 def trace_of(function: Hashable, call: Hashable) -> TraceResult | None:
-    """Returns the trace for the keys of a function and of a call's arguments; None if none is kept."""
+    """Returns the trace cached for a function's key and the key of a call's arguments, or None."""
     traced = _traces.get((function, call))
     if traced is not None:
         with contextlib.suppress(KeyError):  # another thread may have dropped the entry
@@ -155,7 +158,7 @@ def trace_of(function: Hashable, call: Hashable) -> TraceResult | None:
 
 
 def keep(function: Hashable, call: Hashable, traced: TraceResult) -> None:
-    """Keeps a trace for equal functions, unless its constants take much memory."""
+    """Caches a trace for equal functions, unless its constants are large."""
     if sum(getattr(x, "nbytes", 0) for x in traced.closed.consts) <= MAX_CONSTANT_BYTES:
         _traces[function, call] = traced
         if len(_traces) > MAX_TRACES:
@@ -179,7 +182,7 @@ def _are_texts(tree: PyTreeDef) -> bool:
 
 
 def key_of(x: object) -> Hashable | None:
-    """Returns a value that equal functions have in common; None if `x` reads what may change.
+    """Returns a key that is the same for equal functions; None if `x` reads values that may change.
 
     Args:
       x: a function, or a tuple of functions and values.
@@ -193,7 +196,7 @@ def key_of(x: object) -> Hashable | None:
 
 
 class _Same:
-    """A value that equals nothing but itself, and is kept alive."""
+    """A key of an object that is equal only to keys of the same object, which it keeps alive."""
 
     __slots__ = ("value",)
 
@@ -208,15 +211,15 @@ class _Same:
 
 
 class _Reader:
-    """Makes the keys of the values that a function reads, and of what these read."""
+    """Makes the keys of a function and, recursively, of the values that it reads."""
 
     def __init__(self) -> None:
-        # Functions, and modules with the names that are read there, so far: they may read each other.
+        # The functions, and the modules with the names read from them, met so far: there may be cycles.
         self.met: dict[object, int] = {}
         self.values = 0
 
     def value(self, x: Any, attributes: frozenset[str]) -> Hashable:
-        """Returns the key of a value, of which code reads the named attributes."""
+        """Returns the key of a value from which code reads the named attributes."""
         self.values += 1
         if self.values > MAX_VALUES:
             raise _MayChange
@@ -226,7 +229,7 @@ class _Reader:
         if kind in (int, str, bytes) and sys.getsizeof(x) <= MAX_TEXT:
             return kind.__name__, x
         if kind in (float, complex):
-            return kind.__name__, repr(x)  # tells 0.0 from -0.0
+            return kind.__name__, repr(x)  # differs for 0.0 and -0.0
         if kind is tuple:
             return "tuple", tuple([self.value(item, attributes) for item in x])
         if kind in dtypes.numpy_scalar_types:
@@ -253,7 +256,7 @@ class _Reader:
         self.met[id(f)] = len(self.met)
         code = f.__code__
         if code.co_filename.startswith(_PACKAGE):
-            names: frozenset[str] = frozenset()  # functions of the package read what settings tell
+            names: frozenset[str] = frozenset()  # settings determine what functions of the package read
         elif _is_public(f):
             return _Same(f)
         elif f.__dict__ or not _is_of_module(f):
@@ -262,7 +265,7 @@ class _Reader:
             names = names_of(code)
         try:
             cells = [c.cell_contents for c in f.__closure__ or ()]
-        except ValueError:  # a variable without a value
+        except ValueError:  # an unbound variable
             raise _MayChange from None
         values = [self.value(x, names) for x in [*cells, *(f.__defaults__ or ())]]
         values += [(name, self.variable(x, names)) for name, x in self.globals(f, names)]
@@ -272,7 +275,7 @@ class _Reader:
         """Returns those of `names` that may be global variables of `f`, with their values.
 
         Raises:
-          _MayChange: if one may be a built-in function that does more than compute.
+          _MayChange: if one may be a built-in function with side effects.
         """
         for name in names & vars(builtins).keys() - f.__globals__.keys():
             builtin = vars(builtins)[name]
@@ -281,7 +284,7 @@ class _Reader:
         return [(name, f.__globals__[name]) for name in sorted(names & f.__globals__.keys())]
 
     def variable(self, x: Any, attributes: frozenset[str]) -> Hashable:
-        """Returns the key of the value of a global variable, which a module keeps alive."""
+        """Returns the key of the value `x` of a global variable, which a module keeps alive."""
         if type(x) is ArrayImpl and not x.is_deleted() and x.nbytes <= MAX_CONSTANT_BYTES:
             return _Same(x)
         if type(x) is types.ModuleType:
@@ -289,7 +292,7 @@ class _Reader:
         return self.value(x, attributes)
 
     def module(self, module: types.ModuleType, attributes: frozenset[str]) -> Hashable:
-        """Returns the key of a module of which code reads the named attributes."""
+        """Returns the key of a module from which code reads the named attributes."""
         known = self.met.get((id(module), attributes))
         if known is not None:
             return known
@@ -326,13 +329,13 @@ def _is_error(x: object) -> bool:
 
 
 def _is_of_module(f: types.FunctionType) -> bool:
-    """Returns whether the globals of a function are those of a module, which keeps them alive."""
+    """Returns whether the globals of a function belong to a module, which keeps them alive."""
     module = sys.modules.get(f.__module__)
     return module is not None and f.__globals__ is vars(module)
 
 
 def _is_public(x: Any) -> bool:
-    """Returns whether the function or class `x` is what a module of pure functions has by its name."""
+    """Returns whether a module of pure functions has the function or class `x` under its name."""
     module, name = x.__module__, x.__name__
     if type(module) is not str or type(name) is not str or not _is_pure(module, name):
         return False
@@ -340,7 +343,7 @@ def _is_public(x: Any) -> bool:
 
 
 def _is_of_pure_module(x: Any) -> bool:
-    """Returns whether an object that was found in such a module belongs there."""
+    """Returns whether `x`, found in a module of pure functions, is itself pure."""
     if type(x) is types.FunctionType:
         return x.__code__.co_filename.startswith(_PACKAGE) or _is_public(x)
     return type(x) is float or type(x).__module__ == "jax" or _is_constant(x)
@@ -349,12 +352,12 @@ def _is_of_pure_module(x: Any) -> bool:
 def _is_constant(x: Any) -> bool:
     """Returns whether the object `x`, which is not a Python function, never changes."""
     kind = cast("Any", type(x))
-    if kind is ArrayImpl:  # others are freed with the function that holds them
+    if kind is ArrayImpl:  # larger arrays must be freed with the function that holds them
         return not x.is_deleted() and x.ndim == 0
     if kind in (np.ufunc, type(np.sum)):
         return getattr(np, x.__name__, None) is x and x.__name__ not in _IMPURE
     if issubclass(kind, np.dtype | RepeatedFunction | PjitFunction):
-        return True  # a jitted function is not traced anew, either
+        return True  # a jitted function is not traced again, either
     if kind is types.BuiltinFunctionType:
         owner = x.__self__
         if owner is builtins:
@@ -369,10 +372,11 @@ def _is_constant(x: Any) -> bool:
 
 
 def names_of(code: types.CodeType) -> frozenset[str]:
-    """Returns the names of global variables and attributes in `code`, and in functions within it.
+    """Returns the names of global variables and attributes in `code` and in nested functions.
 
     Raises:
-      _MayChange: if it changes variables or attributes outside of it, imports, or defines classes.
+      _MayChange: if the code changes variables or attributes outside of it, imports a module, or
+        defines a class.
     """
     names = _names.get(code)
     if names is None and code not in _names:
@@ -399,7 +403,7 @@ def _find_names(code: types.CodeType) -> frozenset[str] | None:
 
 
 def _sets_variables(code: types.CodeType) -> bool:
-    """Returns whether `code` writes to variables of enclosing functions, which are its last ones."""
+    """Returns whether `code` writes to variables of enclosing functions."""
     first = len({*code.co_varnames, *code.co_cellvars})
     instructions = code.co_code
     return any(

@@ -6,7 +6,7 @@ import enum
 
 
 class Inline(enum.Enum):
-    """When the program of a jitted function is inlined into its caller.
+    """The stage at which the program of a jitted function is inlined into its caller.
 
     `JAX_EARLY` leaves no `jit` equation in the caller's jaxpr. All other members leave one; since
     compiled programs contain no calls, they all have the same effect here. `jit(inline=True)`
@@ -21,10 +21,10 @@ class Inline(enum.Enum):
 
 
 def at_tracing(inline: object) -> bool:
-    """Returns whether `jit(inline=inline)` inlines calls while tracing, without a `jit` equation.
+    """Returns whether `jit(inline=inline)` inlines calls during tracing, without a `jit` equation.
 
     Raises:
-      ValueError: if it is neither a boolean nor an `Inline`.
+      ValueError: if `inline` is neither a boolean nor an `Inline`.
     """
     if not isinstance(inline, bool | Inline):
         raise ValueError(f"jit: inline must be a bool or a jax.Inline, but is {inline!r}")

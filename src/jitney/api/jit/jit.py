@@ -44,7 +44,7 @@ S = TypeVar("S", contravariant=True)
 
 
 class Jitted(Protocol[P, R]):
-    """The static type of a jitted function: a callable with its signature, and its methods."""
+    """The static type of a jitted function: a callable with its own signature, and methods."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
@@ -87,7 +87,7 @@ class JitFunction(PjitFunction):
 
     @api_boundary
     def eval_shape(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
-        """Returns the shapes and dtypes of the result, by tracing."""
+        """Returns the shapes and dtypes of the result, which tracing determines."""
         program, _ = self.call.trace(args, kwargs, abstract=True)
         result = result_structure(program.closed.out_avals, program.out_tree)
         places = program.params.get("out_shardings")
@@ -121,7 +121,7 @@ class JitFunction(PjitFunction):
 
     def __reduce__(self) -> str | tuple[object, ...]:
         # Decorated functions are pickled by name, like plain functions.
-        name = getattr(self, "__qualname__", "")  # partials have no name
+        name = getattr(self, "__qualname__", "")  # `partial` objects have no name
         named = getattr(sys.modules.get(self.__module__), name, None)
         if named is self:
             return name
@@ -189,41 +189,44 @@ def jit(
     abstracted_axes: None = None,
     compiler_options: dict[str, Any] | None = None,
 ) -> object:
-    """Compiles `fun`: the result is traced and compiled once per combination of argument types.
+    """Returns a version of `fun` that is compiled once for each combination of argument types.
 
     Args:
-      fun: a function of pytrees of arrays that returns a pytree of arrays, without side effects:
-        its Python code runs only when a new combination of argument types is traced. If omitted,
-        `jit` returns a decorator.
-      static_argnums: positions of arguments that stay Python values; they must be hashable, and the
-        function is traced anew for each new value.
-      static_argnames: names of such arguments. If only one of the two is given, the other is
-        inferred.
-      donate_argnums: positions of arguments whose memory may be reused for results; the caller must
-        not use these arrays afterwards, not even if the call fails.
-      donate_argnames: names of such arguments.
-      keep_unused: whether to keep arguments that `fun` does not use.
-      inline: a `jax.Inline`, the policy for calls within other traced functions: with JAX_EARLY
-        they leave no `jit` equation. True stands for JAX_LATE.
-      in_shardings: shardings of the arguments: a Sharding, or a PartitionSpec on the context mesh
+      fun: a function of pytrees of arrays that returns a pytree of arrays. It must not have side
+        effects, since its Python code runs only when a new combination of argument types is traced.
+        If `fun` is omitted, `jit` returns a decorator.
+      static_argnums: positions of arguments that remain Python values during tracing. They must be
+        hashable; the function is traced again for each new value.
+      static_argnames: names of static arguments. If only one of `static_argnums` and
+        `static_argnames` is given, the other is inferred.
+      donate_argnums: positions of arguments whose memory may be reused for results. The caller must
+        not use these arrays afterwards, even if the call fails.
+      donate_argnames: names of donated arguments.
+      keep_unused: whether compiled programs take arguments that `fun` does not use.
+      inline: a `jax.Inline`, the policy for calls within other traced functions. With JAX_EARLY,
+        they leave no `jit` equation. True stands for JAX_LATE, and False for AUTO.
+      in_shardings: the shardings of the arguments: a Sharding, a PartitionSpec on the context mesh
         (`jax.set_mesh`), or a pytree of these that is a prefix of the tuple of arguments.
-        Uncommitted arguments are moved there. None leaves the sharding of an argument as it is.
-      out_shardings: shardings of the results, likewise.
-      device: the device that runs the program and to which arguments are moved; deprecated.
+        Uncommitted arguments are resharded accordingly. None leaves the sharding of an argument as
+        it is.
+      out_shardings: the shardings of the results, in the same form; a pytree is a prefix of the
+        result.
+      device: the device that runs the program, and to which arguments are moved; deprecated.
       backend: "cpu", for the first CPU device; deprecated.
       abstracted_axes: must be None; shapes are static.
-      compiler_options: XLA options by name, accepted for calls that are not within a traced
-        function; they have no effect.
+      compiler_options: a dict of XLA options, which must not be given for calls within a traced
+        function. They have no effect.
 
-    Returns: a function with `fun`'s signature, and methods `trace`, `lower`, `eval_shape`.
+    Returns: a function with `fun`'s signature and the methods `trace`, `lower` and `eval_shape`.
 
     Raises:
       TypeError: if `fun` is not callable.
-      ValueError: if an option names an argument that `fun` does not have, if both
-        `device` and `backend` are given, or one of them together with shardings; when called, if
-        shardings do not fit the arguments or results, if an argument is committed elsewhere, or
-        with `compiler_options` within a traced function.
-      JaxRuntimeError: when called, if `compiler_options` contains an option that XLA does not have.
+      ValueError: if an option refers to an argument that `fun` does not have; if both `device` and
+        `backend` are given, or one of them together with shardings. When the function is called: if
+        shardings do not fit the arguments or results; if an argument is committed to other devices;
+        if `compiler_options` were given, and the call is within a traced function.
+      JaxRuntimeError: when the function is called, if XLA does not have one of the
+        `compiler_options`.
 
     Example:
       >>> jax.jit(lambda x: 2 * x + 1)(3)
@@ -274,10 +277,10 @@ def pjit(
     abstracted_axes: None = None,
     compiler_options: dict[str, Any] | None = None,
 ) -> Jitted[P, R]:
-    """Compiles like `jit`, but accepts shardings by position, and uses the mesh of `with mesh:`.
+    """Compiles `fun` like `jit`, but takes shardings by position and uses the mesh of `with mesh:`.
 
-    Within that context, PartitionSpecs refer to that mesh, None means replicated, and results are
-    on the mesh. See `jit` for the options.
+    Within `with mesh:`, PartitionSpecs refer to that mesh, None means replicated, and results are
+    placed on the mesh. See `jit` for the options.
 
     Raises:
       ValueError: if `device` or `backend` is given within `with mesh:`.
@@ -339,18 +342,19 @@ def jit_when_traced(
     inline: bool = False,
     compiled_from: int | None = None,
 ) -> object:
-    """Decorates library functions that JAX stages as one `jit` equation.
+    """Returns a decorator for library functions that JAX stages as one `jit` equation.
 
-    Outside of any trace the Python body runs eagerly. It runs as a compiled program if an operand,
-    or a result of the static `shape`, has at least `compiled_from` elements; this is meant for
-    functions that are then many times as fast, with bit-identical results. With `compiled_from=0`
-    the body is always compiled, and results may differ from those of eager evaluation.
+    Outside of any trace, the Python body runs eagerly, unless an operand, or a result whose shape
+    is the static argument `shape`, has at least `compiled_from` elements. In that case it runs as a
+    compiled program. The option is meant for functions that become many times faster by
+    compilation, with bit-identical results. With `compiled_from=0`, the body is always compiled,
+    and results may differ from those of eager evaluation.
 
     Within a trace the call becomes a `jit` equation named `name` (by default the function's own
     name); with `inline`, the equations of the body are recorded instead.
 
-    Repeated calls of public functions are compiled as one program in any case (`api/jit/repeated.py`);
-    all arguments that are not static are operands then.
+    Independently of this, repeated calls of public functions are compiled as one program
+    (`api/jit/repeated.py`), whose operands are all arguments that are not static.
     """
     if fun is None:
         return functools.partial(
@@ -367,7 +371,7 @@ def jit_when_traced(
         setattr(fun, "static_arguments", (numbers, names))  # noqa: B010
         return fun
     body = fun
-    # Created on the first call, to keep the import of the library cheap.
+    # Created on the first call, so that importing the library stays fast.
     call: JitCall | None = None
     compiled: PjitFunction | None = None
 
@@ -402,5 +406,5 @@ def jit_when_traced(
 
 @api_boundary
 def call_within_trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> object:
-    """Calls a library function within a trace, as one equation."""
+    """Calls a library function within a trace, which records one equation."""
     return call.call(args, kwargs)

@@ -1,8 +1,8 @@
-"""Calls of jitted functions: flattening, tracing, caching.
+"""Calls of jitted functions: flattening of arguments, tracing, caching.
 
-The levels of a call, from hot to cold:
+A call passes through these levels, from the fastest to the slowest:
 
-1. The native fast path (`runtime`) maps a signature to an executable, without a Python frame.
+1. The native fast path (`runtime`) maps a signature to an executable without running Python code.
 2. `JitCall.call` flattens the arguments, looks up the traced program by (static values, tree,
    avals, settings), looks up its executable, and runs it.
 3. `JitCall.trace` runs the Python function once on tracers, and caches the jaxpr.
@@ -74,7 +74,7 @@ Flat: TypeAlias = tuple[list[Any], Any, Any, Any, Any]
 # The key of a traced program: (static key, tree, types of the leaves, epoch of settings, axes).
 Key: TypeAlias = "tuple[object, PyTreeDef, tuple[AbstractValue, ...], object, object]"
 
-# Function -> traces by key of the call, and traced programs by options and key.
+# Function -> (key of the call -> trace, (options, key) -> traced program).
 _traced: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 
@@ -105,12 +105,13 @@ class JitOptions:
 
     Attributes:
       name: the name of the function in jaxprs and messages.
-      keep_unused: whether arguments that the program does not use are passed to it all the same.
-      inline: whether calls while tracing record the equations of the body.
-      in_places: what `in_shardings` or the device says about the arguments.
-      out_places: what `out_shardings` or the device says about the results.
-      compiler_options: checked at each compilation, and without effect.
-      api_name: the public function that was called with them, for messages.
+      keep_unused: whether unused arguments are passed to the program, too.
+      inline: whether calls during tracing record the equations of the body.
+      in_places: the placement of the arguments, from `in_shardings` or the device.
+      out_places: the placement of the results, from `out_shardings` or the device.
+      compiler_options: XLA options, whose names are checked at each compilation; they have no
+        effect.
+      api_name: the name of the public function to which the options were passed, for messages.
     """
 
     name: str
@@ -122,7 +123,7 @@ class JitOptions:
     api_name: str = "jit"
 
     def key(self) -> tuple[object, ...]:
-        """Returns a key that is equal for options with which a function has the same program."""
+        """Returns a key that is equal for options that result in the same program of a function."""
         return (
             self.name, self.keep_unused, self.inline, self.in_places, self.out_places,
             self.api_name,
@@ -130,7 +131,7 @@ class JitOptions:
 
 
 class JitCall:
-    """One function with its `jit` options: everything about calls except the fast path."""
+    """A function with its `jit` options; handles all calls that the native fast path does not."""
 
     traced_for = "jit"  # the transformation's name in messages
 
@@ -162,8 +163,8 @@ class JitCall:
     ) -> tuple[AbstractValue, ...]:
         """Returns the types of the flat arguments.
 
-        While a program is recorded, an argument may be a `ShapeDtypeStruct`, which is replaced in
-        `leaves`. Such a program cannot be run.
+        While another program is being recorded, an argument may be a `ShapeDtypeStruct`, which is
+        replaced by a tracer in `leaves`. The recorded program then cannot be run.
 
         Raises:
           TypeError: if an argument is not an array; the message names it.
@@ -222,7 +223,7 @@ class JitCall:
     def trace(
         self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree], abstract: bool = False
     ) -> tuple[TracedProgram, list[Value]]:
-        """Returns the traced program for these arguments, and the arguments flat.
+        """Returns the traced program for these arguments, and the flat arguments.
 
         With `abstract`, arguments may be anything with a shape and a dtype.
         """
@@ -238,7 +239,7 @@ class JitCall:
         return self._new_program(flat, key) if program is None else program
 
     def _new_program(self, flat: Flat, key: Key) -> TracedProgram:
-        """Returns the program of the function for new types of arguments, or with new options."""
+        """Returns the program of the function for new argument types or new options."""
         _, _, dynamic, dynamic_kwargs, static = flat
         traced = self.cache.get(key)
         if traced is None and config.reuse_equal_functions.value:
@@ -248,7 +249,7 @@ class JitCall:
         program = self._program(traced, self.spec.donated(dynamic, dynamic_kwargs))
         if self.options.in_places is not None or self.options.out_places is not None:
             program.params.update(self._places(program, dynamic, dynamic_kwargs, static))
-        # Mutable values have a state, which may differ in the next call.
+        # The state of mutable values may differ in the next call.
         outer = program.outer_tracers
         if any([isinstance(x, Tracer) or is_mutable(x) for x in outer]):
             closures.keep(self.fun, (self.options_key, key), program, outer)
@@ -258,7 +259,7 @@ class JitCall:
         return program
 
     def _new_trace(self, flat: Flat, key: Key) -> TraceResult:
-        """Traces the function, and warns if that happens too often."""
+        """Traces the function, and warns if it is traced too often."""
         _, tree, dynamic, dynamic_kwargs, static = flat
         if config.explain_cache_misses.value:
             self._explain(key, dynamic, dynamic_kwargs)
@@ -282,7 +283,7 @@ class JitCall:
         return traced
 
     def _key(self, flat: Flat, abstract: bool) -> Key:
-        """Returns the cache key of the traced program; its third entry are the arguments' types."""
+        """Returns the cache key of the traced program; its third entry has the argument types."""
         leaves, tree, dynamic, dynamic_kwargs, static = flat
         avals = self.avals(leaves, dynamic, dynamic_kwargs, static, abstract)
         axes = state.axis_env, state.checked_axes, state.folds
@@ -414,17 +415,17 @@ class JitCall:
     # --- calling ----------------------------------------------------------------------------------
 
     def check_compiler_options(self) -> None:
-        """Checks that the options exist in XLA, and that the call is not within a traced function.
+        """Checks that compiler options exist, and that the call is not within a traced function.
 
         Raises:
-          ValueError: within a traced function, which is compiled as a unit.
+          ValueError: if the call is within a traced function, which is compiled as a unit.
           JaxRuntimeError: if XLA does not have an option.
         """
         if isinstance(state.trace, jaxpr_trace.JaxprTrace):
             raise ValueError(
                 f"jit({self.name}) has compiler_options={self.options.compiler_options}, but is called "
-                "while another function is traced, and is compiled as part of it: pass the "
-                "options to the outermost jit"
+                "while another function is traced, and will be compiled as part of that function: "
+                "pass the options to the outermost jit"
             )
         check_compiler_options(self.options.compiler_options)
 
@@ -439,8 +440,8 @@ class JitCall:
         Args:
           args: positional arguments.
           kwargs: keyword arguments.
-          remember: called with (signature, program, result tree, assignment) after an evaluated
-            call that native code can repeat.
+          remember: a function that is called with (signature, program, result tree, assignment)
+            after a call that native code can repeat.
         """
         if config.disable_jit_enabled():
             return self.fun(*args, **kwargs)
@@ -516,7 +517,7 @@ class JitCall:
     def _run_unreduced(
         self, program: TracedProgram, leaves: Sequence[Any], assignment: Assignment
     ) -> list[ArrayImpl] | None:
-        """Runs a program if arguments or results are unreduced; otherwise returns None."""
+        """Runs a program if arguments or results are unreduced, and returns None otherwise."""
         from jitney.api.jit import unreduced  # needed on several devices only
 
         return unreduced.call(program.closed, leaves, assignment, self.name)
@@ -525,9 +526,10 @@ class JitCall:
 def trace_closed(
     flat_fun: Callable[..., Sequence[Any]], avals: Sequence[AbstractValue], info: DebugInfo
 ) -> tuple[ClosedJaxpr, tuple[Value, ...]]:
-    """Returns (program, captured values that are not constants); the latter are its first operands.
+    """Returns a program, and the captured values that are its first operands.
 
-    Those are tracers of enclosing traces, and mutable references.
+    These are tracers of enclosing traces, and references. All other captured values are constants
+    of the program.
     """
     jaxpr, _, consts = jaxpr_trace.trace_to_jaxpr(flat_fun, avals, info)
     is_outer = [isinstance(x, Tracer) or is_ref(x) or is_mutable(x) for x in consts]
@@ -554,7 +556,7 @@ def jit_params(
     keep_unused: bool = False,
     inline: bool = False,
 ) -> Params:
-    """Returns the parameters of a `jit` equation, except `jaxpr`, in the order of JAX's."""
+    """Returns the parameters of a `jit` equation, except `jaxpr`, in the same order as in JAX."""
     return {
         "in_shardings": (UNSPECIFIED,) * n_in,
         "out_shardings": (UNSPECIFIED,) * n_out,
@@ -575,7 +577,7 @@ def bind_program(program: TracedProgram, leaves: Sequence[Any]) -> list[Value]:
     if program.params["inline"]:
         outs = eval_jaxpr(program.closed.jaxpr, program.closed.consts, *operands)
         pairs = zip(outs, program.closed.out_avals, strict=True)
-        # A literal is a Python scalar, which has no dtype of its own.
+        # A literal is a Python scalar, which has no dtype.
         return [x if hasattr(x, "dtype") else np.asarray(x, aval.dtype) for x, aval in pairs]
     return jit_p.bind(*operands, jaxpr=program.closed, **program.params)
 
@@ -622,13 +624,13 @@ def make_call(
         raise TypeError(f"{api_name} needs a function, but got {fun} of type {type(fun).__name__}")
     if isinstance(fun, staticmethod):
         raise TypeError(
-            f"{api_name} needs a function, but got {fun}; apply {api_name} below @staticmethod, "
-            "not above it"
+            f"{api_name} needs a function, but got {fun}; place the decorator {api_name} below "
+            "@staticmethod, not above it"
         )
     if inspect.isgeneratorfunction(fun):
         raise TypeError(
             f"{api_name} needs a function that returns arrays, but {fun} is a generator function; "
-            "return a tuple of the values it yields, or loop by jax.lax.scan"
+            "return a tuple of the values that it yields, or loop with jax.lax.scan"
         )
     signature = signature_of(fun)
     numbers, names = _roles(signature, fun, static_argnums, static_argnames, "static")
@@ -658,7 +660,7 @@ def _check_disjoint(kind: str, static: Iterable[object], donated: Iterable[objec
     both = set(static) & set(donated)
     if both:
         raise ValueError(
-            f"static_{kind} and donate_{kind} cannot intersect, but both name {sorted(map(str, both))}"
+            f"static_{kind} and donate_{kind} cannot intersect, but both have {sorted(map(str, both))}"
         )
 
 
@@ -669,7 +671,7 @@ def _roles(
     argnames: str | Iterable[str] | None,
     role: str,
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Returns positions and names of the arguments of one role, each inferred from the other."""
+    """Returns the positions and names of the arguments of one role; infers what is not given."""
     by_number, by_name = f"{role}_argnums", f"{role}_argnames"
     numbers = None if argnums is None else canonicalize_argnums(argnums, by_number)
     names = None if argnames is None else canonicalize_argnames(argnames, by_name)
@@ -694,10 +696,10 @@ def _as_argument(name: str | None, x: object) -> str:
     if name == "self":
         kind = type(x).__name__
         return (
-            f"for its arrays as data, jax.tree_util.register_dataclass({kind}); for a constant, which "
-            "is hashed, functools.partial(jax.jit, static_argnums=0)"
+            f"to pass its arrays as data, jax.tree_util.register_dataclass({kind}); if it is constant "
+            "and hashable, functools.partial(jax.jit, static_argnums=0)"
         )
     return (
-        "for an option, name it in static_argnums or static_argnames; for a container of arrays, "
-        "register its class by jax.tree_util.register_dataclass"
+        "if it is an option, list it in static_argnums or static_argnames; if it is a container of "
+        "arrays, register its class with jax.tree_util.register_dataclass"
     )

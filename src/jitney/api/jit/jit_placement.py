@@ -1,6 +1,6 @@
 """The sharding options of `jit`, `in_shardings` and `out_shardings`.
 
-Both are tree prefixes, of the tuple of arguments and of the result.
+The former is a tree prefix of the tuple of arguments, the latter of the result.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LEAF = pytrees.tree_structure(0)
 
 
 class _WholeOnMesh:
-    """None in `pjit`: replicated within `with mesh:`, otherwise unspecified."""
+    """The type of None in `pjit`: replicated within `with mesh:`, otherwise unspecified."""
 
     def __repr__(self) -> str:
         return "None"
@@ -53,10 +53,10 @@ WHOLE_ON_MESH = _WholeOnMesh()
 
 @record(frozen=True)
 class GivenPlaces:
-    """One of the two options, as passed by the user.
+    """One of the two sharding options, as passed by the user.
 
     Attributes:
-      option: its name.
+      option: the name of the option.
       leaves: Shardings, PartitionSpecs on the context mesh, Formats, `UNSPECIFIED`, or
         `WHOLE_ON_MESH`.
       tree: the tree of these leaves.
@@ -70,7 +70,7 @@ class GivenPlaces:
 
     @property
     def is_of_one_device(self) -> bool:
-        """Whether this is the device of `jit(device=)`, for arguments of any structure."""
+        """Whether this is the device from `jit(device=)`, which applies to all arguments."""
         return any([isinstance(sharding, DeviceOfJit) for sharding in self.leaves])
 
     def spread(
@@ -80,13 +80,13 @@ class GivenPlaces:
 
         Args:
           full: the tuple of arguments, or the result.
-          avals: types of its leaves.
+          avals: the types of the leaves of `full`.
           name_of: returns the name of leaf number i, for messages.
 
         Raises:
           ValueError: if the option is not a prefix of `full`, or an array cannot be sharded as
             requested.
-          RuntimeError: if the option has a PartitionSpec, and there is no context mesh.
+          RuntimeError: if the option contains a PartitionSpec, but there is no context mesh.
         """
         prefix = self.tree.unflatten(self.leaves)
         try:
@@ -106,7 +106,7 @@ class GivenPlaces:
         if self.option == "in_shardings" and _is_tuple(prefix) and len(prefix) != len(full):
             return ValueError(
                 f"{self.api_name}: in_shardings must have one entry for each positional argument, "
-                f"or be one sharding for all, but is of length {len(prefix)} for "
+                f"or be one sharding for all, but has length {len(prefix)} for "
                 f"{messages.counted(len(full), 'argument')}"
             )
         if self.option == "in_shardings" and not _is_tuple(prefix):
@@ -136,8 +136,8 @@ class GivenPlaces:
         if mesh.empty:
             raise RuntimeError(
                 f"{self.api_name}: a PartitionSpec in {self.option} refers to the context mesh, "
-                "but none is set: set one by `jax.set_mesh(mesh)`, or pass a `NamedSharding`, "
-                "which includes its mesh"
+                "but none is set: set one with `jax.set_mesh(mesh)`, or pass a `NamedSharding`, "
+                "which includes a mesh"
             )
         return NamedSharding(mesh, sharding)
 
@@ -161,14 +161,14 @@ class GivenPlaces:
             sharding.check_compatible_aval(shape)
         except ValueError as error:
             raise ValueError(
-                f"{self.api_name}: the sharding for {name}, one of its {kind}, does not fit it: "
+                f"{self.api_name}: the sharding of {name}, one of its {kind}, does not fit its shape: "
                 f"{error}"
             ) from None
         try:
             sharding.check_fits(shape)
         except ValueError as error:
             raise ValueError(
-                f"{self.api_name}: {name}, one of its {kind}, cannot have its sharding: {error}"
+                f"{self.api_name}: {name}, one of its {kind}, cannot have this sharding: {error}"
             ) from None
 
 
@@ -177,7 +177,7 @@ def _is_tuple(x: object) -> bool:
 
 
 def given_places(option: str, prefix: PyTree, api_name: str = "jit") -> GivenPlaces | None:
-    """Checks a sharding option of `jit` or `pjit`; returns None if it specifies nothing.
+    """Checks a sharding option of `jit` or `pjit`; returns None if the option specifies nothing.
 
     Raises:
       TypeError: if a leaf is not a sharding.
@@ -223,7 +223,7 @@ def places_on(
     """
     warn(
         "jit: the options `device` and `backend` are deprecated; move the arguments to the "
-        "device by jax.device_put(x, device)",
+        "device with jax.device_put(x, device)",
         DeprecationWarning,
     )
     if device is not None and backend is not None:

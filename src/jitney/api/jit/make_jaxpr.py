@@ -54,8 +54,8 @@ def make_jaxpr(
     Args:
       fun: a function of pytrees of arrays that returns a pytree of arrays.
       static_argnums: positions of arguments that are not traced.
-      axis_env: (name, size) of named axes that are in scope while tracing.
-      return_shape: whether to return the type of the result, too: a pytree of `ShapeDtypeStruct`s.
+      axis_env: pairs (name, size) of the named axes that are in scope during tracing.
+      return_shape: whether to return also the type of the result, a pytree of `ShapeDtypeStruct`s.
       abstracted_axes: must be None; shapes are static.
 
     Returns: a function of `fun`'s arguments (arrays, or anything with a shape and a dtype) that
@@ -85,7 +85,7 @@ def make_jaxpr(
             return closed
         return closed, result_structure(closed.out_avals, program.out_tree)
 
-    if hasattr(fun, "__name__"):  # partials have no name
+    if hasattr(fun, "__name__"):  # `partial` objects have no name
         traced.__name__ = f"make_jaxpr({traced.__name__})"
         traced.__qualname__ = f"make_jaxpr({traced.__qualname__})"
     traced.__module__ = "jax"
@@ -93,7 +93,7 @@ def make_jaxpr(
 
 
 def _with_outer_as_constants(program: Any) -> ClosedJaxpr:
-    """Returns the program with tracers that the function captures added to its constants."""
+    """Returns the program with the tracers that the function captures as additional constants."""
     closed: ClosedJaxpr = program.closed
     n = len(program.outer_tracers)
     if not n:
@@ -109,7 +109,7 @@ def _with_outer_as_constants(program: Any) -> ClosedJaxpr:
 
 
 def result_structure(avals: Sequence[AbstractValue], tree: pytrees.PyTreeDef) -> object:
-    """Returns a pytree of `ShapeDtypeStruct`s; for tokens, their types."""
+    """Returns a pytree of `ShapeDtypeStruct`s, and of token types for tokens."""
     structs = [
         a
         if a is abstract_token or a.is_high
@@ -127,14 +127,14 @@ def result_structure(avals: Sequence[AbstractValue], tree: pytrees.PyTreeDef) ->
 
 @api_boundary
 def eval_shape(fun: Callable[..., PyTree], *args: PyTree, **kwargs: PyTree) -> PyTree:
-    """Returns the type of `fun(*args, **kwargs)` by tracing, without computing anything.
+    """Returns the shapes and dtypes of `fun(*args, **kwargs)` without computing the result.
 
-    The type of a pytree of arrays is a pytree of shapes and dtypes.
+    The function is traced, but not compiled.
 
     Args:
       fun: a function of pytrees of arrays that returns a pytree of arrays.
       *args: arrays, or anything with a shape and a dtype.
-      **kwargs: likewise.
+      **kwargs: keyword arguments, likewise.
 
     Returns: a pytree of `ShapeDtypeStruct`s.
 
@@ -152,9 +152,9 @@ def typeof(x: ArrayLike | ShapeDtypeStruct) -> AbstractValue:
     """Returns the type of an array, a tracer or a scalar: its abstract value.
 
     Args:
-      x: array, tracer or scalar; or a `ShapeDtypeStruct`, which stands for one.
+      x: an array, tracer or scalar, or a `ShapeDtypeStruct` that stands for an array.
 
-    Returns: an object with `shape`, `dtype` and `weak_type`.
+    Returns: an abstract value, an object with the attributes `shape`, `dtype` and `weak_type`.
 
     Example:
       >>> jax.typeof(jnp.zeros((2, 3))).shape

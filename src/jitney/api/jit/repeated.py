@@ -1,16 +1,18 @@
-"""Compiling public library functions whose calls repeat.
+"""Compilation of public library functions that are called repeatedly.
 
-The first call of a function with many operations is fastest if NumPy executes one after the other,
-the thousandth if it is one compiled program. Functions are therefore evaluated eagerly at first,
-and their calls counted by signature: the types of arrays, and the values of options. The third call
-with the same signature compiles a program, if a call creates several arrays. A single operation
-gains little: it is compiled after some hundred calls, and only if the results are bit-identical.
-Signatures that do not repeat, as in loops over growing shapes, compile nothing.
+The first call of a function with many operations is fastest if NumPy executes them one by one; the
+thousandth call is fastest if it runs one compiled program. Functions are therefore evaluated
+eagerly at first, and their calls are counted by signature: the types of arrays, and the values of
+options. If a call creates several arrays, the third call with the same signature compiles a
+program. Calls of a single operation gain little, so they are looked at more rarely and compiled
+later, and only if the results are bit-identical. Signatures that do not repeat, as in loops over
+growing shapes, are never compiled.
 
-Whatever cannot be a program stays eager: calls that branch on values, that warn, that have effects,
-or that take functions, references or committed arrays; all calls while values are checked, `jit` is
-disabled or a mesh is in use. Calls within a trace belong to that trace. Error messages are those of
-the eager function, since only calls that have succeeded are compiled.
+Calls that cannot be compiled are always evaluated eagerly: calls that branch on values, emit
+warnings, have effects, or take functions, references or committed arrays, and all calls while
+values are checked, `jit` is disabled or a mesh is in use. Calls within a trace are recorded by that
+trace. Error messages are those of the eager function, since only calls that have succeeded are
+compiled.
 
 Counts do not depend on time: running the same program again gives the same results.
 """
@@ -55,15 +57,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 COMPILED_AT = 3  # the number of calls with one signature after which it is compiled
-FEWEST_ARRAYS = 2  # arrays created by a call, for a program to be much faster
-# The number of calls looked at, if a call creates fewer arrays.
+FEWEST_ARRAYS = 2  # the number of arrays that a call creates from which on a program is much faster
+# The number of counted calls after which a signature is compiled if a call creates fewer arrays.
 SMALL_COMPILED_AT = threshold(16, small=4)
-# Bytes of a result that shares memory with an operand when evaluated eagerly; a program copies it.
+# The size in bytes of results that eager evaluation returns as views, but a program would copy.
 LARGEST_COPY = threshold(1 << 16, small=64)
-MAX_SIGNATURES = threshold(256, small=8)  # signatures counted at the same time, per function
-MAX_PROGRAMS = threshold(512, small=8)  # programs kept, for all functions
+MAX_SIGNATURES = threshold(256, small=8)  # signatures that are counted at the same time, per function
+MAX_PROGRAMS = threshold(512, small=8)  # cached programs of all functions
 MAX_VALUES = threshold(8, small=4)  # programs that differ only in the values of scalar options
-LONGEST_REST = threshold(64, small=4)  # calls skipped between looks, if looks were in vain
+LONGEST_REST = threshold(64, small=4)  # the most calls that are skipped before a look
 
 
 class _Seen:
@@ -73,9 +75,9 @@ class _Seen:
       key: the signature: (epoch of the settings, patterns of arguments, names of keyword
         arguments).
       calls: the number of counted calls.
-      is_plain: whether they stay eager.
-      executable: their program, if compiled.
-      unflatten: makes the result from the program's; None for a single array.
+      is_plain: whether all calls are evaluated eagerly.
+      executable: the program, if compiled.
+      unflatten: makes the result from the program's results; None for a single array.
     """
 
     __slots__ = ("calls", "executable", "is_plain", "key", "unflatten")
@@ -94,7 +96,7 @@ _functions: weakref.WeakSet[LibraryFunction] = weakref.WeakSet()
 
 
 class LibraryFunction(RepeatedFunction):
-    """A public library function whose calls run natively once they are compiled."""
+    """A public library function whose calls run natively once a program is compiled."""
 
     __name__: str
     __qualname__: str
@@ -106,14 +108,14 @@ class LibraryFunction(RepeatedFunction):
         self.__wrapped__ = plain
         self._seen: dict[Any, _Seen] = {}
         self._values: dict[Any, int] = {}  # number of programs, by signature without scalars
-        self._in_vain = 0  # consecutive looks without effect
+        self._in_vain = 0  # consecutive looked-at calls without effect
         self._reader = call_patterns.Reader(plain)
         _functions.add(self)
 
     # --- what native code calls -------------------------------------------------------------------
 
     def look(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Seen | tuple[object] | None:
-        """Returns the state of such calls if they are counted; (result,) if a program ran."""
+        """Returns the state of the call's signature if the call is to be counted."""
         try:
             leaves, patterns, names = self._reader.read(args, kwargs)
             key = config.call_epoch(), patterns, names
@@ -137,7 +139,7 @@ class LibraryFunction(RepeatedFunction):
     def after(
         self, seen: _Seen, arrays: int, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
-        """Counts a call that created `arrays` arrays, and compiles its signature when it is due."""
+        """Counts a call that created `arrays` arrays, and compiles a program once that pays off."""
         if not arrays:  # the result is an argument, or not an array
             seen.is_plain = True
             self._rest_longer()
@@ -177,7 +179,7 @@ class LibraryFunction(RepeatedFunction):
     # ----------------------------------------------------------------------------------------------
 
     def _rest_longer(self) -> None:
-        """Skips exponentially more calls, up to `LONGEST_REST`.
+        """Doubles the number of calls that are skipped before the next look, up to `LONGEST_REST`.
 
         Looking at a call takes longer than a small operation.
         """
@@ -185,7 +187,7 @@ class LibraryFunction(RepeatedFunction):
         self.rest = min(1 << min(self._in_vain, 30), LONGEST_REST)
 
     def _enter(self, seen: _Seen) -> None:
-        """Registers the program with native code, and marks it as most recently used."""
+        """Registers the program of `seen` with native code, and marks it as most recently used."""
         assert seen.executable is not None
         epoch, patterns, names = seen.key
         self.remember(epoch, patterns, names, seen.executable.native, seen.unflatten, ())
@@ -196,7 +198,7 @@ class LibraryFunction(RepeatedFunction):
             owner.forget(oldest)
 
     def forget(self, seen: _Seen | None = None) -> None:
-        """Drops one signature, or all; other programs are registered again when next called."""
+        """Drops one signature, or all; remaining programs are registered again when called."""
         if seen is None:
             self._seen, self._values = {}, {}
         else:
@@ -219,7 +221,7 @@ class LibraryFunction(RepeatedFunction):
         return self
 
     def __reduce__(self) -> str | tuple[object, ...]:
-        # By name, like functions: of this object, or of the function if that is in another module.
+        # Pickled by name, like functions: that of this object, or of a function from another module.
         try:
             named = getattr(importlib.import_module(self.__module__), self.__qualname__, None)
         except ImportError:
@@ -248,7 +250,7 @@ caches.register(
 
 
 def _is_wanted() -> bool:
-    """Returns whether calls are to be compiled under the present settings."""
+    """Returns whether calls are to be compiled under the current settings."""
     return config.compile_repeated_calls.value and not (
         config.disable_jit_enabled()
         or config.checks_values()
@@ -270,9 +272,10 @@ def _compiled(
     result: Any,
     must_be_exact: bool,
 ) -> tuple[Executable, Callable[[list[Value]], object] | None] | None:
-    """Compiles the program of one signature, a call of which returned `result`; None if impossible.
+    """Returns a compiled program for the signature of a call that returned `result`, or None.
 
-    With `must_be_exact`, programs whose results could differ in any bit are rejected.
+    None is returned if there is no such program. With `must_be_exact`, programs whose results could
+    differ in any bit are rejected.
     """
     with user_warnings.held() as warned:
         try:
@@ -303,7 +306,7 @@ def _traced(
     """Returns the program of a call, and the structure of its result.
 
     Raises:
-      ValueError: if it has effects, or captures values that are not constants.
+      ValueError: if the program has effects, or captures values that are not constants.
       Exception: any exception that the function raises on tracers.
     """
     plain = function.plain
@@ -328,7 +331,7 @@ def _refusal(x: object, path: str) -> str:
 
 
 def _gives(closed: ClosedJaxpr, tree: PyTreeDef, result: Any) -> bool:
-    """Returns whether the program's results have the types and structure of `result`."""
+    """Returns whether the results of a program have the types and the structure of `result`."""
     leaves, structure = pytrees.tree_flatten(result)
     return structure == tree and all(
         [
@@ -339,7 +342,7 @@ def _gives(closed: ClosedJaxpr, tree: PyTreeDef, result: Any) -> bool:
 
 
 def _copies(leaves: Sequence[Any], result: Any) -> bool:
-    """Returns whether a program would copy much data of which eager evaluation returns views."""
+    """Returns whether a program would copy large arrays of which eager evaluation returns views."""
     operands: list[Value] = [x._value if type(x) is ArrayImpl else x for x in leaves]
     large = [x._value for x in pytrees.tree_leaves(result) if x.nbytes > LARGEST_COPY]
     return any(
@@ -347,13 +350,13 @@ def _copies(leaves: Sequence[Any], result: Any) -> bool:
     )
 
 
-# --- making public functions ----------------------------------------------------------------------
+# --- wrapping public functions --------------------------------------------------------------------
 
 
 def repeated(value: T) -> T | LibraryFunction:
-    """Returns a public function wrapped such that its repeated calls are compiled.
+    """Wraps a public function so that repeated calls are compiled.
 
-    Other objects, and NumPy's functions, are returned unchanged.
+    Objects that are not functions, and NumPy's functions, are returned unchanged.
     """
     if (
         type(value) is types.FunctionType
@@ -370,7 +373,7 @@ def repeated(value: T) -> T | LibraryFunction:
 
 
 def publish(namespace: dict[str, Any]) -> None:
-    """Wraps all public functions that a module defines, or presents as its own, by `repeated`."""
+    """Applies `repeated` to all public functions that a module defines or re-exports as its own."""
     own = namespace["__name__"]
     for name, value in list(namespace.items()):
         is_own = getattr(value, "__module__", None) in (own, own.replace("jitney", "jax", 1))

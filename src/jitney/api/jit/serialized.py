@@ -1,8 +1,8 @@
 """Serialization of compiled programs: `jax.experimental.serialize_executable`.
 
-The bytes contain the program as text in the tensor IR, its types and shardings, and the machine
-code of the process that compiled it. If that code is for this machine and compiler version, loading
-compiles nothing; otherwise the program is compiled from its text.
+The bytes contain the program as text in the tensor IR, its types and shardings, and its machine
+code. Loading uses the machine code if it was compiled for the same type of machine by the same
+version of the compiler; otherwise it compiles the program from its text.
 """
 
 # Arguments from users are checked, whatever the annotations say.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
 
     class _Head(TypedDict):
-        """What `serialize` writes."""
+        """The dict that `serialize` writes."""
 
         format: object
         name: str
@@ -53,11 +53,11 @@ if TYPE_CHECKING:
 
 
 _FORMAT = 1
-_KEY = "serialized"  # a program's file name; in the persistent cache it is a digest
+_KEY = "serialized"  # the file name of a program; in the persistent cache, file names are digests
 
 
 class _Pickler(pickle.Pickler):
-    """Writes devices as ids, and records which ones occur."""
+    """A pickler that writes devices as ids, and records which devices occur."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file)
@@ -72,7 +72,7 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    """Reads devices by id, mapped through `devices`."""
+    """An unpickler that looks up devices by id in `devices`."""
 
     def __init__(self, data: bytes, owner: Client, devices: dict[int, Device]) -> None:
         super().__init__(io.BytesIO(data))
@@ -112,7 +112,7 @@ def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
 
     if not isinstance(compiled, Compiled):
         raise TypeError(
-            "serialize takes a compiled program, as jax.jit(f).lower(x).compile() returns it, not "
+            "serialize takes a compiled program, the result of jax.jit(f).lower(x).compile(), not "
             f"{compiled!r} of type {type(compiled).__name__}"
         )
     program, lowering = compiled.program, compiled.lowering
@@ -172,10 +172,10 @@ def _calls_python(region: ir.Region) -> bool:
 
 
 def _head_of(serialized: bytes) -> _Head:
-    """Returns the dict that `serialize` has written; types and shardings are still pickled in it.
+    """Returns the dict that `serialize` wrote, in which types and shardings are still pickled.
 
     Raises:
-      ValueError: if the bytes are of another kind.
+      ValueError: if the bytes were not written by `serialize`.
     """
     try:
         head = pickle.loads(serialized)
@@ -185,7 +185,7 @@ def _head_of(serialized: bytes) -> _Head:
     if written is None or written.get("format") != _FORMAT:
         raise ValueError(
             "deserialize_and_load: the bytes are not a serialized program, or were written by "
-            "another version of this package: serialize it again"
+            "another version of this package: serialize the program again"
         )
     return written
 
@@ -204,13 +204,13 @@ def deserialize_and_load(
     Args:
       serialized: the bytes.
       in_tree, out_tree: the structures that `serialize` returned with them.
-      backend: the platform, or its client; None for the default.
+      backend: the name of the platform, or its client; None is the default platform.
       execution_devices: the devices that run the program; by default those with the ids of the
         devices for which it was compiled.
 
     Raises:
-      ValueError: if `serialized` is not such a program, or the number of devices is not the one for
-        which it was compiled.
+      ValueError: if `serialized` is not a serialized program, or was compiled for another number of
+        devices.
       RuntimeError: if the platform is unknown.
     """
     from jitney.compiler.hlo.parse import parse_module

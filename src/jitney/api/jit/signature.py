@@ -1,4 +1,4 @@
-"""The roles of arguments in a call: which are static or donated, and the names of flat arguments.
+"""The roles of arguments: which ones are static or donated, and the names of flat arguments.
 
 A `CallSpec` belongs to one transformed function: it resolves argument numbers and names against the
 function's signature once, and splits each call's arguments into static and dynamic ones.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def canonicalize_argnums(argnums: int | Iterable[int] | None, name: str) -> tuple[int, ...]:
-    """Returns one number or several as a tuple.
+    """Returns an argument number, or a sequence of them, as a tuple.
 
     Raises:
       TypeError: if the argument is neither an integer nor an iterable of integers.
@@ -45,7 +45,7 @@ def canonicalize_argnums(argnums: int | Iterable[int] | None, name: str) -> tupl
 
 
 def canonicalize_argnames(argnames: str | Iterable[str] | None, name: str) -> tuple[str, ...]:
-    """Returns one name or several as a tuple.
+    """Returns an argument name, or a sequence of them, as a tuple.
 
     Raises:
       TypeError: if the argument is neither a string nor an iterable of strings.
@@ -112,8 +112,8 @@ def check_argnums(
     n = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
     if not all(-n <= i < n for i in argnums):
         raise ValueError(
-            f"jit of {fun_sourceinfo(fun)}: `{name}` must name parameters from {-n} to {n - 1}, as "
-            f"the function has {n} positional ones, but is {argnums}"
+            f"jit of {fun_sourceinfo(fun)}: `{name}` must be in the range from {-n} to {n - 1}, as "
+            f"the function has {n} positional parameters, but is {argnums}"
         )
 
 
@@ -133,7 +133,7 @@ def check_argnames(
     invalid = [k for k in argnames if k in without_name or not (takes_any or k in valid)]
     if invalid:
         raise ValueError(
-            f"{name} must name parameters that are passed by keyword, {sorted(valid)}, but names "
+            f"{name} must name parameters that can be passed by keyword, {sorted(valid)}, but names "
             f"{set(invalid)}"
         )
 
@@ -144,7 +144,8 @@ class CallSpec:
 
     Attributes:
       signature: the function's signature, or None if unknown.
-      static_argnums, static_argnames, donate_argnums, donate_argnames: as inferred.
+      static_argnums, static_argnames, donate_argnums, donate_argnames: as for `jit`; those that
+        were not given are inferred.
     """
 
     signature: inspect.Signature | None
@@ -252,18 +253,18 @@ def _hashable(value: object) -> str:
     if kind is list:
         frozen = _frozen(value)
         shown = "" if frozen is None else f", {frozen!r}"
-        return f"a tuple{shown if messages.is_short(shown) else ''}"
+        return f"pass a tuple{shown if messages.is_short(shown) else ''}"
     if kind is set:
         return "a frozenset"
     if kind is dict:
-        return "a tuple of the items, from which the function makes a dict"
+        return "pass a tuple of the items, and make the dict in the function"
     if hasattr(value, "__array__"):
-        return "a non-static argument, as for arrays; for the sizes of a shape, a tuple"
+        return "pass an array as a non-static argument; pass a shape as a tuple of ints"
     return f"make {kind.__name__} hashable, for example by @dataclasses.dataclass(frozen=True)"
 
 
 def name_at(parameters: Sequence[inspect.Parameter], position: int) -> str:
-    """Returns the parameter of the argument at a position: "n", "sizes[0]" of `*sizes`."""
+    """Returns the name of the argument at a position: "n", or "sizes[0]" for `*sizes`."""
     for k, parameter in enumerate(parameters[: position + 1]):
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             return f"{parameter.name}[{position - k}]"
@@ -290,7 +291,7 @@ class _StaticValue:
             raise ValueError(
                 f"static argument {where!r} must be hashable, but is of type {type(value)}: "
                 f"{error}. Compiled programs are cached by the values of static arguments, which "
-                f"need __hash__ and __eq__\nInstead: {_hashable(value)}"
+                f"must have __hash__ and __eq__\nInstead: {_hashable(value)}"
             ) from None
         self.value = value
 
@@ -348,7 +349,7 @@ def _bind_names(
     return named
 
 
-# Function -> its signature, and its number of arguments if all are positional, else -1.
+# Function -> its signature, and its number of parameters if all are positional, otherwise -1.
 _parameters: weakref.WeakKeyDictionary[Any, tuple[inspect.Signature | None, int]]
 _parameters = weakref.WeakKeyDictionary()
 caches.register(
@@ -370,11 +371,11 @@ def _positional_parameters(fun: Callable[..., Any]) -> tuple[inspect.Signature |
 def positional(
     fun: Callable[..., Any], args: tuple[PyTree, ...], kwargs: dict[str, PyTree], decorator: str
 ) -> tuple[object, ...]:
-    """Returns all arguments of a call by position, with keywords and defaults resolved.
+    """Returns the arguments of a call as positional ones, with keywords and defaults resolved.
 
     Args:
       fun: the function.
-      args, kwargs: of the call.
+      args, kwargs: the arguments of the call.
       decorator: the transformation of the function, for messages.
 
     Raises:
@@ -391,7 +392,7 @@ def positional(
         return tuple(args)
     if signature is None:
         if kwargs:
-            raise TypeError(f"{fun} has no signature, which is needed to resolve keyword arguments")
+            raise TypeError(f"{fun} has no signature, so its keyword arguments cannot be resolved")
         return tuple(args)
     try:
         bound = signature.bind(*args, **kwargs)
@@ -401,7 +402,7 @@ def positional(
     # Keyword-only arguments that were not passed keep their defaults.
     unresolved = [name for name in bound.kwargs if name in kwargs]
     if unresolved:
-        reason = "these arguments are keyword-only, and have no position: "
+        reason = "these arguments are keyword-only, so they have no position: "
         raise TypeError(_misfit(fun, decorator, reason + ", ".join(unresolved)))
     return bound.args
 

@@ -1,9 +1,9 @@
 """Performance warnings: jitted functions that are slower than necessary, and how to fix them.
 
-Functions that are traced too often are recognized by their code. A trace outside of other traces is
-counted if the function was traced before, or if it was created from the same code as a function
-that no longer exists and does the same operations, as in a loop that defines and jits a function
-anew.
+Functions that are traced too often are recognized by their code. A trace that is not within another
+trace is counted in two cases: if the function was traced before; or if it was created from the same
+code as a function that no longer exists and performs the same operations, as in a loop that defines
+and jits a function in each iteration.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _Why = tuple[list[str], str]  # the differences, and the fix
 
 MANY_TRACES = 20  # traces of one function, or of functions with the same code
 LARGE_ARRAY = 1_000_000  # bytes above which a copy at each call is worth a warning
-MANY_COPIES = 3  # copies before a warning: a program may convert an array once
+MANY_COPIES = 3  # copies before a warning, since a program may well convert an array once
 
 
 class _History:
-    """How often functions with the same code object have been traced.
+    """A record of how often functions with the same code object have been traced.
 
     Attributes:
       code: the code object.
       latest: the function that was traced last.
       traces: how often it has been traced.
-      functions: the number of functions, each created after the previous one was collected, by the
-        operations that they compute.
+      functions: a dict from the operations of a function to the number of functions that have them,
+        each created after the previous one was garbage-collected.
     """
 
     __slots__ = ("code", "functions", "latest", "traces")
@@ -59,7 +59,7 @@ _most_histories = 1000  # size at which entries of collected code are dropped
 
 
 def _enter(code: CodeType, latest: _Reference) -> None:
-    """Starts the history of functions with a code object."""
+    """Starts a history for the functions with a code object."""
     global _most_histories
     _histories[id(code)] = _History(code, latest)
     if len(_histories) > _most_histories:
@@ -97,7 +97,7 @@ def watch_trace(fun: Callable[..., Any], jaxpr: Jaxpr, why: Callable[[], _Why | 
     history.latest = this
     history.traces = 1
     if latest is None:
-        # A wrapper of many functions has code of its own, but does not compute the same.
+        # The code of a wrapper is shared by functions that perform different operations.
         operations = tuple([eqn.primitive for eqn in jaxpr.eqns])
         functions = history.functions = history.functions or Counter()
         functions[operations] += 1
@@ -109,7 +109,7 @@ _PARTIALS: tuple[type[Any], ...] = (functools.partial,)
 
 
 def _code_of(fun: Any) -> CodeType | None:
-    """Returns the code object that `fun` finally runs, through wrappers, partials and methods."""
+    """Returns the code object that `fun` runs, looking through wrappers, `partial`s and methods."""
     while True:
         inner = getattr(fun, "__wrapped__", None)
         if inner is None and isinstance(fun, _PARTIALS):
@@ -122,10 +122,10 @@ def _code_of(fun: Any) -> CodeType | None:
 def reasons(
     key: Key, known: Sequence[Key], names: Sequence[str], static_name: Callable[[int | str], str]
 ) -> _Why | None:
-    """Returns the differences between a call and the nearest earlier one, and the fix.
+    """Returns the differences between a call and the most similar earlier one, and advice.
 
-    Returns None if most traces were dropped from the cache, so that equal calls may be traced
-    again.
+    The result is None if most traces were dropped from the cache, since then equal calls may be
+    traced again.
 
     Args:
       key: the key of the call.
@@ -154,7 +154,7 @@ def _cure(key: Key, other: Key) -> str:
     if [a.shape for a in avals] != [a.shape for a in other[2]]:
         return (
             "pad arrays to one of a few sizes, such as powers of two, and mask the padding; or "
-            "process blocks of equal size"
+            "split them into blocks of equal size"
         )
     if avals != other[2]:
         return (
@@ -162,7 +162,7 @@ def _cure(key: Key, other: Key) -> str:
         )
     if epoch != other[3]:
         return "set options once, before the first call"
-    return "make the calls the same in this respect"
+    return "make all calls alike in this respect"
 
 
 def _warn_of_traces(fun: Callable[..., Any], why: _Why | None) -> None:
@@ -173,7 +173,7 @@ def _warn_of_traces(fun: Callable[..., Any], why: _Why | None) -> None:
         "\n".join(
             [
                 f"jit({source_info.fun_sourceinfo(fun)}) is traced and compiled for the "
-                f"{MANY_TRACES}th time, which takes far longer than to run it. This time because of",
+                f"{MANY_TRACES}th time, which takes far longer than running it. The cause this time:",
                 *[f"  {line}" for line in differences],
                 f"Instead: {cure}.",
             ]
@@ -186,7 +186,7 @@ def _warn_of_functions(fun: Callable[..., Any]) -> None:
         f"jit({source_info.fun_sourceinfo(fun)}): a function defined on these lines is traced and "
         f"lowered for the {MANY_TRACES}th time, as a new function object each time. Traces are "
         "cached per function object; only the machine code of equal programs is reused. Instead: "
-        "define and jit it once, outside of the loop, and pass the values that change as "
+        "define and jit it once, outside the loop, and pass the values that change as "
         "arguments."
     )
 
@@ -197,12 +197,12 @@ class _Counting(Protocol):
 
 
 def narrows(call: _Counting, leaves: Sequence[Any]) -> bool:
-    """Returns whether to keep looking at such calls, which convert NumPy arrays to float32.
+    """Returns whether to keep checking calls for NumPy arrays that are converted to float32.
 
-    Warns when there have been `MANY_COPIES` of them.
+    Warns after `MANY_COPIES` conversions.
 
     Args:
-      call: the jitted function, which counts these calls.
+      call: the jitted function, in which the conversions are counted.
       leaves: its flat operands.
     """
     array = None
@@ -219,7 +219,7 @@ def narrows(call: _Counting, leaves: Sequence[Any]) -> bool:
     performance.warn(
         f"jit({call.name}) is called repeatedly with the same NumPy array, "
         f"float64{list(array.shape)}, of {array.nbytes / 1e6:.3g} MB, which each call converts to "
-        "float32. Instead: convert it once, x = jnp.asarray(x); or compute in float64: "
-        "jax_enable_x64."
+        "float32. Instead: convert it once, x = jnp.asarray(x), or enable jax_enable_x64 to "
+        "compute in float64."
     )
     return False

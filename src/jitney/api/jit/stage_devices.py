@@ -1,4 +1,4 @@
-"""The devices of a lowered program: those of arguments and options, or assigned at compile time.
+"""The devices of a lowered program, which arguments and options determine, or `compile`.
 
 A program may be lowered for an `AbstractMesh`, whose axes have no devices. It gets devices when it
 is compiled, by `compile(device_assignment=...)`.
@@ -25,11 +25,11 @@ Places = tuple["Sharding | None", ...]
 
 @record(frozen=True)
 class NamedDevices:
-    """The devices of a lowered program, as far as they are known.
+    """The information about devices in a lowered program.
 
     Attributes:
       name: the name of the function, for messages.
-      places: the shardings of arguments, as committed or as `in_shardings` requests.
+      places: the shardings of the arguments: of committed arrays, or from `in_shardings`.
       requests: the shardings that the program requests.
       mesh: the context mesh at lowering; it may be empty.
     """
@@ -64,16 +64,14 @@ class NamedDevices:
             elif devices != assigned:
                 ids = [[d.id for d in some] for some in (assigned, devices)]
                 raise ValueError(
-                    f"compile: {self.name} was lowered for other devices than those of "
-                    f"device_assignment, which has the ids {ids[0]}; the arguments and shardings "
-                    f"are on {ids[1]}. Omit device_assignment, or lower the function for an "
-                    "AbstractMesh"
+                    f"compile: device_assignment has the device ids {ids[0]}, but {self.name} was "
+                    f"lowered for arguments and shardings on other devices, {ids[1]}. Omit "
+                    "device_assignment, or lower the function for an AbstractMesh"
                 )
         if devices is None:
             raise RuntimeError(
-                f"compile: {self.name} was lowered for the axes of {self._axes()[0]}, without "
-                "devices, so device_assignment cannot be None: pass as many devices as the mesh "
-                "has"
+                f"compile: {self.name} was lowered for the axes of {self._axes()[0]}, which has no "
+                "devices, so device_assignment cannot be None: pass as many devices as the mesh has"
             )
         requests = self.requests
         if requests is not NO_REQUESTS:

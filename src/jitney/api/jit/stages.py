@@ -88,7 +88,7 @@ class Stage:
 
     @property
     def in_tree(self) -> pytrees.PyTreeDef:
-        """The structure of the arguments: of (args, kwargs) without static arguments."""
+        """The structure of the arguments, (args, kwargs) without the static ones."""
         return self._in_tree
 
     @property
@@ -126,7 +126,7 @@ class Stage:
 
     @property
     def _result_places(self) -> tuple[Sharding | None, ...]:
-        """The shardings of flat results that `out_shardings` requests; empty without it."""
+        """The shardings of flat results according to `out_shardings`; empty without it."""
         return self.program.requests().results
 
     @property
@@ -166,14 +166,15 @@ class Traced(Stage):
 
     @property
     def lojax(self) -> LoJax:
-        """The program on arrays, in which values of user-defined types are expanded."""
+        """The program on arrays, in which values of user-defined types are expanded into arrays."""
         return LoJax(self.program, self.in_tree, self.fun_name)
 
     def closure_convert(self) -> tuple[list[Any], Callable[..., Any]]:
         """Returns the captured values, and a function that takes them as its first argument.
 
-        Returns: (consts, fun): a list of the constants of the program and of captured tracers of
-          enclosing traces; and a function of (consts, *args, **kwargs), without the static arguments.
+        Returns: a pair (consts, fun). `consts` is a list of the constants of the program and the
+          captured tracers of enclosing traces; `fun` is a function of (consts, *args, **kwargs),
+          without the static arguments.
 
         Example:
           >>> scale = jnp.array(3.0)
@@ -189,8 +190,8 @@ class Traced(Stage):
     def with_consts_as_arg(self) -> tuple[list[Value], Traced]:
         """Returns the captured values, and a stage whose function takes them as its first argument.
 
-        Returns: (consts, traced): the list of `closure_convert`; and the stage of a function of
-          (consts, *args, **kwargs), which donates no arguments.
+        Returns: a pair (consts, traced): the list that `closure_convert` returns, and the stage of
+          a function of (consts, *args, **kwargs) without donated arguments.
         """
         from jitney.api.jit import closure_conversion as conversion  # used by few programs
 
@@ -227,7 +228,7 @@ class Traced(Stage):
 
 
 class LoJax(Stage):
-    """A traced function on arrays: values of user-defined types are expanded into arrays."""
+    """A traced function in which values of user-defined types are expanded into arrays."""
 
     @property
     def jaxpr(self) -> ClosedJaxpr:
@@ -236,7 +237,7 @@ class LoJax(Stage):
 
 
 class Lowered(Stage):
-    """A traced function lowered to the tensor IR, not optimized yet."""
+    """A traced function lowered to the tensor IR, before optimization."""
 
     def __init__(
         self,
@@ -265,13 +266,13 @@ class Lowered(Stage):
 
         Args:
           compiler_options: XLA options by name; they have no effect.
-          device_assignment: the devices for a program that was lowered for an `AbstractMesh`.
+          device_assignment: the devices of a program that was lowered for an `AbstractMesh`.
 
         Raises:
           JaxRuntimeError: if XLA does not have one of the options.
-          RuntimeError: if there are no devices, or not as many as in the mesh for which the program
-            was lowered.
-          ValueError: if arguments and shardings are on other devices.
+          RuntimeError: if no devices are known, or their number is not the size of the mesh for
+            which the program was lowered.
+          ValueError: if arguments or shardings are on devices other than `device_assignment`.
         """
         check_compiler_options(compiler_options)
         named = self._named.resolved(device_assignment)
@@ -289,7 +290,7 @@ class Lowered(Stage):
         Args:
           dialect: the representation: "jaxpr", "hlo" (as lowered), one of
             `compiler.pipeline.STAGES`, "optimized", "kernels", "llvm", or "asm"; or "partitioned",
-            the program that each device of the arguments' mesh runs.
+            the program that each device of the mesh runs.
           debug_info: accepted for compatibility.
         """
         if dialect == "jaxpr":
@@ -306,7 +307,7 @@ class Lowered(Stage):
         return head + "".join(self._lines_of_places()) + text
 
     def _lines_of_places(self) -> Iterator[str]:
-        """Yields a comment line for each operand and result whose sharding is known."""
+        """Yields a comment line for each operand and each result with a known sharding."""
         closed, params = self.program.closed, self.program.params
         pairs = zip(self._places, params["in_shardings"], strict=True)
         inputs = [own if wanted is sharding.UNSPECIFIED else wanted for own, wanted in pairs]
@@ -322,7 +323,7 @@ class Lowered(Stage):
                     yield f"#   {name}{i} is sharded {constraint(place, aval.ndim)}\n"
 
     def _n_partitions(self) -> int:
-        """Returns the number of devices, the maximum over all meshes of arguments and program."""
+        """Returns the largest number of devices of a mesh of the arguments or the program."""
         requests, mesh = self.program.requests(), placements.mesh_of(self.program.closed)
         places = (*self._places, *requests.operands, *requests.results, requests.within)
         named = [place.mesh for place in places if isinstance(place, NamedSharding)]
@@ -334,18 +335,19 @@ class Lowered(Stage):
         return self._lowering.module
 
     def cost_analysis(self) -> dict[str, float]:
-        """Returns estimates: "flops" (floating-point operations) and "bytes accessed"."""
+        """Returns estimates of "flops" (floating-point operations) and "bytes accessed"."""
         return self._lowering.cost_analysis()
 
 
 class CompiledCallParams(NamedTuple):
-    """The components of a compiled program that a call needs, for libraries that read them.
+    """The components of a compiled program that are used in calls, for libraries that read them.
 
     Attributes:
       executable: the machine code.
-      no_kwargs: whether keyword arguments are rejected, as they are if an argument is static.
-      in_tree, out_tree: structures of (args, kwargs) and of the result.
-      const_args: constants that are passed as arguments; always empty, programs hold theirs.
+      no_kwargs: whether keyword arguments are rejected, which is the case if an argument is static.
+      in_tree, out_tree: the structures of (args, kwargs) and of the result.
+      const_args: constants that are passed as arguments; always empty, as programs hold their
+        constants.
       compiled: the stage.
     """
 
@@ -383,7 +385,7 @@ class Compiled(Stage):
         self._timings = {**timings, **self._executable.timings}
 
     def timings(self) -> dict[str, float]:
-        """Seconds spent in each stage: "trace", "lower", then the compiler's own stages."""
+        """The seconds spent in each stage: "trace", "lower", then the compiler's stages."""
         return dict(self._timings)
 
     @property
@@ -393,7 +395,7 @@ class Compiled(Stage):
 
     @property
     def places(self) -> tuple[Sharding | None, ...]:
-        """The shardings of the arguments at lowering; None for uncommitted ones."""
+        """The shardings of the arguments at lowering; None for uncommitted arguments."""
         return self._places
 
     @property
@@ -405,8 +407,8 @@ class Compiled(Stage):
 
         Args:
           stage: "jaxpr", "hlo", a stage of the compiler, "kernels", "llvm", "asm", or
-            "partitioned". The default is "kernels", or for arguments on a mesh of several devices
-            "partitioned": the program of one device.
+            "partitioned". The default is "kernels", or if the arguments are on a mesh of several
+            devices "partitioned", the program of one device.
         """
         if stage == "jaxpr":
             return str(self.program.closed)
@@ -417,7 +419,7 @@ class Compiled(Stage):
         return self._lowering.as_text(stage or "kernels")
 
     def cost_analysis(self) -> dict[str, float]:
-        """Returns estimates: "flops" (floating-point operations) and "bytes accessed"."""
+        """Returns estimates of "flops" (floating-point operations) and "bytes accessed"."""
         return self._lowering.cost_analysis()
 
     def memory_analysis(self) -> MemoryAnalysis:
@@ -456,7 +458,7 @@ class Compiled(Stage):
 
     @property
     def _assignment(self) -> Assignment:
-        """The device assignment of a call on arrays with the shardings at lowering."""
+        """The device assignment of a call whose arguments have the shardings given at lowering."""
         avals = self.program.closed.in_avals
         places = [p if p is None or has_devices(p) else None for p in self._places]
         places = places or [None] * len(avals)
@@ -482,15 +484,15 @@ class Compiled(Stage):
         """Runs the program.
 
         Raises:
-          TypeError: if the structure or types of the arguments are not those for which it was
-            compiled.
+          TypeError: if the structure or the types of the arguments are not those for which the
+            program was compiled.
         """
         leaves, tree = pytrees.tree_flatten((args, kwargs))
         if tree != self.in_tree:
             raise TypeError(
                 f"{self.fun_name}: the program was compiled for arguments of tree structure "
                 f"{self.in_tree}, "
-                f"but is called with {tree}" + "".join(_differences(self.in_tree, tree))
+                f"but was called with {tree}" + "".join(_differences(self.in_tree, tree))
             )
         avals = self.program.closed.in_avals
         leaves = [*self.program.outer_tracers, *leaves]
@@ -542,7 +544,7 @@ class Compiled(Stage):
             if isinstance(x, Tracer):
                 raise TypeError(
                     f"{self.fun_name}: a compiled program takes arrays, but argument '{name}' is a "
-                    f"{type(x).__name__}: transform the function, and compile the result"
+                    f"{type(x).__name__}: transform the function before compiling it"
                 )
             got = with_state(get_aval(x), x)
             if not same_type(got, aval):
@@ -603,7 +605,7 @@ def trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) ->
 
 
 def _place(x: object) -> Sharding | None:
-    """Returns the sharding of a committed argument, or of a type; else None."""
+    """Returns the sharding of a committed array or of a type, or None."""
     place = x.placement if isinstance(x, ArrayImpl) else getattr(x, "sharding", None)
     return place if isinstance(place, Sharding) else None
 

@@ -31,7 +31,8 @@ class TracedProgram:
     Attributes:
       closed: the program; its flat operands are `outer_tracers`, then the call's flat arguments.
       out_tree: structure of the function's result.
-      outer_tracers: values of enclosing traces, and references, that the function closes over.
+      outer_tracers: the values of enclosing traces and the references over which the function
+        closes.
       params: parameters of the `jit` equation, except `jaxpr`.
     """
 
@@ -49,10 +50,10 @@ class TracedProgram:
         return self._requests
 
     def consumed(self, on_mesh: bool) -> tuple[bool, ...]:
-        """Returns which flat operands' buffers are reused: donated ones of a result's size.
+        """Returns for each flat operand whether its buffer is donated and reused for a result.
 
-        Warns once about donated operands whose size is not that of any result, unless `on_mesh`.
-        Unused operands cause no warning.
+        A buffer is reused if it has the size of a result. Warns once about donated operands for
+        which there is no such result, unless `on_mesh`. Unused operands cause no warning.
         """
         if self._given_up is None:
             self._given_up, useless = used_up(

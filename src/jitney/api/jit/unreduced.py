@@ -1,7 +1,7 @@
 """Calls of programs whose results are unreduced along mesh axes.
 
-In addition to each sum, they compute the addends of all devices: `primitives.parallel.terms` builds
-the program, and `runtime.arrays.terms` attaches the addends to the results.
+In addition to each sum, such a call computes the addend of each device. `primitives.parallel.terms`
+builds the program, and `runtime.arrays.terms` attaches the addends to the results.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 def call(
     closed: ClosedJaxpr, leaves: Sequence[Any], assignment: Assignment, name: str
 ) -> list[ArrayImpl] | None:
-    """Runs `closed` and attaches per-device addends to unreduced results; None if there are none.
+    """Runs `closed` with per-device addends; returns None if there is nothing unreduced.
 
-    Also returns None over several processes, where each device holds its own addend.
+    The addends are attached to unreduced results. The result is None, too, if the devices belong to
+    several processes, where each device holds only its own addend.
     """
     mesh, requests = assignment.mesh, assignment.requests
     if assignment.spans_processes or not isinstance(mesh, Mesh):
@@ -82,7 +83,7 @@ def _has_terms(x: object, aval: Any) -> bool:
 
 
 def _terms_of(x: ArrayImpl) -> ArrayImpl:
-    """Returns the addends of `x` as an array, on the devices that hold them."""
+    """Returns the addends of `x` as one array, on the devices that hold them."""
     data, sharding = terms.of_array(x), x.placement
     assert data is not None
     assert isinstance(sharding, NamedSharding)

@@ -1,1 +1,1 @@
-"""Rules that users give for functions of their own: how they are called, and checked."""
+"""Custom rules of user-defined functions: how they are called and checked."""

@@ -1,7 +1,7 @@
 """Traced rules of `custom_gradient`.
 
-Rules are traced when the function is differentiated; the values that they capture are residuals.
-Each class here is therefore a pytree of these values.
+A rule is traced when the function is differentiated, and the values that it captures are residuals.
+Each class here is therefore a pytree whose leaves are the residuals.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 class TracedRule:
-    """A traced rule that a user's function has returned.
+    """A traced rule that a user's function returned.
 
     Attributes:
-      jaxpr: flat arguments -> flat results; its constants are the residuals.
+      jaxpr: the program, from flat arguments to flat results; its constants are the residuals.
       out_tree: structure of the result.
       consts: the residuals.
     """
@@ -92,12 +92,12 @@ def flat_cotangents(cts: PyTree) -> list[Value]:
 class AccumulatingRule:
     """A traced rule that takes accumulators.
 
-    The program depends on the kinds of the accumulators, which the user has declared: accumulating
-    into a reference is an operation of the program.
+    The program depends on the kinds of the accumulators, which the user declares, since
+    accumulating into a reference is an operation of the program.
 
     Attributes:
-      jaxpr: flat cotangents, references -> cotangents of the arguments with a `ValAccum`, leaves of
-        the log; its constants are the residuals.
+      jaxpr: the program, from flat cotangents and references to cotangents of the arguments with a
+        `ValAccum` and leaves of the log; its constants are the residuals.
       kinds: the class of each argument's accumulator.
       log_tree: structure of the log.
       consts: the residuals.
@@ -143,10 +143,10 @@ def _check_kind(name: str, place: int, accum: GradAccum, kind: type[GradAccum]) 
     if is_dropped or isinstance(accum, kind):
         return
     raise TypeError(
-        f"custom_gradient of {name}: leaf {place} of its arguments must have a {kind.__name__} in "
-        f"the backward pass, as with_accums declares, but has a {type(accum).__name__}. "
-        "References are passed by VJP.with_refs, if vjp is applied to the function itself; "
-        "within jit, vmap, scan and the like, and for grad, arguments have ValAccums"
+        f"custom_gradient of {name}: with_accums declares a {kind.__name__} for leaf {place} of the "
+        f"arguments, but the backward pass has a {type(accum).__name__}. An argument has a RefAccum "
+        "only if vjp is applied to the function itself and a reference is passed to VJP.with_refs; "
+        "with grad, and within jit, vmap, scan and the like, arguments have ValAccums"
     )
 
 
@@ -161,24 +161,24 @@ def accumulating_rule(
     """Traces `rule` for a cotangent of `ans` and accumulators of `arguments`.
 
     Args:
-      name: of the function, for messages.
+      name: the name of the function, for messages.
       rule: the user's rule.
       ans: the result of the function.
       arguments: the arguments of the function.
-      perturbed: which of their leaves are differentiated; the others get a `NullAccum`.
-      declared: `ValAccum` or `RefAccum` for each leaf: a pytree, or a prefix of it.
+      perturbed: which leaves of the arguments are differentiated; the others get a `NullAccum`.
+      declared: a pytree prefix of the arguments with leaves `ValAccum` or `RefAccum`.
 
     Raises:
-      TypeError: if `declared` contains anything else, or the rule returns neither a dict nor None.
+      TypeError: if `declared` has other leaves, or if the rule returns neither a dict nor None.
       ValueError: if `declared` is not a prefix of the arguments.
     """
     of_leaves = pytrees.broadcast_prefix(declared, arguments)
     for kind in of_leaves:
         if kind is not ValAccum and kind is not RefAccum:
             raise TypeError(
-                f"custom_gradient of {name}: with_accums must hold ValAccum or RefAccum of "
-                "jax.experimental.hijax for each argument, in the structure of the arguments or "
-                f"a tree prefix of it, but holds {kind!r}"
+                f"custom_gradient of {name}: with_accums must be a tree prefix of the arguments with "
+                "leaves ValAccum or RefAccum (of jax.experimental.hijax), but has a leaf "
+                f"{kind!r}"
             )
     kinds = tuple([k if p else NullAccum for k, p in zip(of_leaves, perturbed, strict=True)])
     leaves, tree = pytrees.tree_flatten(arguments)

@@ -1,4 +1,4 @@
-"""What users' rules return, as type checkers see it."""
+"""Type narrowing for the results of users' rules."""
 
 from __future__ import annotations
 

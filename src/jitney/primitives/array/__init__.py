@@ -1,1 +1,1 @@
-"""Shape manipulation, creation and joining of arrays, and identity operations."""
+"""Creation, joining and reshaping of arrays, and identity operations."""

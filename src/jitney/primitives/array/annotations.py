@@ -36,7 +36,7 @@ _Tree = TypeVar("_Tree")  # a pytree of arrays
 
 
 def _identity(name: str, *, copies: bool = False) -> Primitive:
-    """Declares a primitive that returns its only operand, in a new buffer if `copies`."""
+    """Declares a primitive that returns its only operand, in a new buffer if `copies` is true."""
     prim = declare(name, linear=True)
 
     @prim.abstract
@@ -64,12 +64,12 @@ def stop_gradient(x: ArrayLike) -> Array: ...
 @overload
 def stop_gradient(x: _Tree) -> _Tree: ...
 def stop_gradient(x: _Tree) -> _Tree | Array:
-    """Returns `x` unchanged and treats it as a constant in differentiation: its derivative is zero.
+    """Returns `x` unchanged; in differentiation the result is a constant, with derivative zero.
 
     Args:
       x: a pytree of arrays.
 
-    Returns: a pytree of the same structure and values.
+    Returns: a pytree with the same structure and values.
 
     Example:
       >>> jax.grad(lambda x: x * lax.stop_gradient(x))(3.0)
@@ -81,7 +81,7 @@ def stop_gradient(x: _Tree) -> _Tree | Array:
 def _stop_gradient_of(x: Value) -> Value:
     if not is_valid_operand(x):
         raise TypeError(
-            f"stop_gradient: `x` must hold arrays and scalars, but holds {x!r} of type {type(x)}"
+            f"stop_gradient: `x` must contain arrays and scalars only, but has {x!r} of type {type(x)}"
         )
     if dtypes.is_extended(dtypes.dtype(x)):
         return x
@@ -127,7 +127,7 @@ def optimization_barrier(operand: _Tree, /) -> _Tree | Array:
     Args:
       operand: a pytree of arrays.
 
-    Returns: a pytree of the same structure and values.
+    Returns: a pytree with the same structure and values.
 
     Example:
       >>> x, y = lax.optimization_barrier((1, 2))
@@ -148,7 +148,7 @@ rules.vectorized(copy_p, stage_p, stop_gradient_p)
 
 
 def _fenced(tangents: Sequence[Tangent]) -> list[Tangent]:
-    """Passes the nonzero tangents or cotangents through a barrier; zeros stay unchanged."""
+    """Passes nonzero tangents or cotangents through a barrier; zeros stay unchanged."""
     kept = [
         (k, t)
         for k, t in enumerate(tangents)

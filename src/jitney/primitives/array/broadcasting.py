@@ -40,12 +40,12 @@ def _broadcast_in_dim_abstract(
     name = "broadcast_in_dim: broadcast_dimensions"
     if len(dims) != x.ndim:
         raise TypeError(
-            f"{name} must name an axis of the result for each of the {x.ndim} axes of the operand, "
+            f"{name} must have one entry for each of the {x.ndim} axes of the operand, "
             f"of shape {x.shape}, but are {dims}"
         )
     if any(n < 0 for n in shape):
         raise TypeError(
-            f"broadcast_in_dim: `shape` must have sizes of 0 or more, but is {tuple(shape)}"
+            f"broadcast_in_dim: the sizes in `shape` must not be negative, but it is {tuple(shape)}"
         )
     if not all(0 <= d < len(shape) for d in dims):
         raise TypeError(
@@ -56,8 +56,8 @@ def _broadcast_in_dim_abstract(
         raise TypeError(f"{name} must not name an axis twice, but are {dims}")
     if any(n not in (1, shape[d]) for n, d in zip(x.shape, dims, strict=True)):
         raise TypeError(
-            "broadcast_in_dim: an axis of the operand must have size 1 or that of the result's axis "
-            f"that it becomes: an operand of shape {x.shape} does not stretch to {shape} along "
+            "broadcast_in_dim: each axis of the operand must have size 1 or the size of the "
+            f"corresponding axis of the result, but the shapes are {x.shape} and {shape}, with "
             f"broadcast_dimensions {dims}"
         )
     return x.update(shape=shape)
@@ -92,17 +92,18 @@ def broadcast_in_dim(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Broadcasts `operand` to `shape`; its axis k becomes axis `broadcast_dimensions[k]`.
+    """Broadcasts `operand` to `shape`, where axis k becomes axis `broadcast_dimensions[k]`.
 
     Args:
       operand: array or scalar.
       shape: shape of the result.
-      broadcast_dimensions: for each axis of `operand`, the axis of the result, in ascending order.
-        The two sizes must be equal unless that of `operand` is 1.
+      broadcast_dimensions: for each axis of `operand`, the corresponding axis of the result, in
+        ascending order. The sizes of both axes must be equal, unless the axis of `operand` has size
+        1.
       out_sharding: sharding of the result on the context mesh.
 
     Raises:
-      TypeError, ValueError: if the sizes or dimensions are incompatible.
+      TypeError, ValueError: if the shapes or the dimensions are incompatible.
 
     Example:
       >>> lax.broadcast_in_dim(jnp.array([1, 2]), shape=(2, 3), broadcast_dimensions=(0,))
@@ -129,7 +130,7 @@ def broadcast_in_dim(
 def broadcast(
     operand: ArrayLike, sizes: Sequence[int], *, out_sharding: ShardingLike | None = None
 ) -> Array:
-    """Adds leading axes of the given sizes to `operand` by repeating it.
+    """Repeats `operand` along new leading axes of the given sizes.
 
     Args:
       operand: array or scalar.
@@ -157,7 +158,7 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
 
     Args:
       x: array; its dtype is preserved.
-      rank: number of axes of the result; an `x` with more axes is returned unchanged.
+      rank: the number of axes of the result. If `x` has more axes, it is returned unchanged.
 
     Example:
       >>> lax.broadcast_to_rank(jnp.ones((2, 3)), 4).shape
@@ -175,11 +176,12 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike | ShapeDtypeStruct) -> Ar
 
     Args:
       arr: array; its dtype is preserved.
-      like_arr: array with at least as many axes, or its type. The result has its shape and, on a
-        mesh with Explicit axes, its sharding.
+      like_arr: an array with at least as many axes as `arr`, or the type of such an array. The
+        result has the shape of `like_arr` and, on a mesh with Explicit axes, its sharding.
 
     Raises:
-      ValueError: if the shapes are incompatible, or `arr` is sharded along other mesh axes.
+      ValueError: if the shapes are incompatible, or if `arr` is sharded along other mesh axes than
+        `like_arr`.
 
     Example:
       >>> lax.broadcast_like(jnp.ones(3), jnp.zeros((2, 3))).shape
@@ -195,7 +197,7 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike | ShapeDtypeStruct) -> Ar
 
 
 def broadcast_to(x: Value, shape: Shape, *, out_sharding: ShardingLike | None = None) -> Array:
-    """Broadcasts `x` to `shape` as NumPy does.
+    """Broadcasts `x` to `shape` according to NumPy's rules.
 
     Returns `x` itself if it has that shape and `out_sharding` is None.
     """
@@ -216,11 +218,11 @@ def broadcast_to(x: Value, shape: Shape, *, out_sharding: ShardingLike | None = 
 
 def _why_not(old: Shape, new: Shape) -> str:
     if len(old) > len(new):
-        return f"it has rank {len(old)}, which is more than {len(new)}"
+        return f"its rank, {len(old)}, is greater than {len(new)}"
     met = next(
         (n, m) for n, m in zip(reversed(old), reversed(new), strict=False) if n not in (1, m)
     )
-    return f"axes are matched from the last one on, and {met[0]} meets {met[1]}"
+    return f"axes are aligned at the last one, and {met[0]} meets {met[1]}"
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
@@ -244,7 +246,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
                 if out[k] not in (1, n):
                     raise ValueError(
                         f"the shapes {', '.join(str(tuple(s)) for s in shapes)} do not broadcast: "
-                        f"axes are matched from the last one on, and {out[k]} meets {n}"
+                        f"axes are aligned at the last one, and {out[k]} meets {n}"
                     )
                 out[k] = n
     return _of_sizes(tuple(out))
@@ -252,16 +254,16 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
 def _of_sizes(shape: Shape) -> Shape:
     if shape and min(shape) < 0:
-        raise TypeError(f"broadcast_shapes: sizes must be 0 or more, but the shape is {shape}")
+        raise TypeError(f"broadcast_shapes: sizes must not be negative, but got the shape {shape}")
     return shape
 
 
 def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
-    """Inserts axes of size 1 into `array`.
+    """Inserts axes of size 1 into the shape of `array`.
 
     Args:
       array: any array.
-      dimensions: positions of the new axes in the result; negative ones count from its end.
+      dimensions: positions of the new axes in the result; negative ones count from the end.
 
     Example:
       >>> lax.expand_dims(jnp.zeros((3, 4)), (0, 2)).shape
@@ -271,7 +273,7 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     rank = len(shape) + len(dimensions)
     dims = canonical_axes(tuple(dimensions), rank)
     if len(set(dims)) != len(dims):
-        raise ValueError(f"repeated axis in expand_dims: {dimensions}")
+        raise ValueError(f"expand_dims: repeated axis in `dimensions`: {dimensions}")
     if not dims and isinstance(array, Array):
         return array
     kept = tuple(k for k in range(rank) if k not in dims)
@@ -282,7 +284,7 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
 
 
 def _print_broadcast(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
-    # The type of the result, which is printed anyway, shows the shape and the sharding.
+    # The shape and the sharding are part of the result's type, which is printed anyway.
     dims = eqn.params["broadcast_dimensions"]
     shown: list[tuple[str, Any]] = [("broadcast_dimensions", dims)] if dims else []
     return text.eqn_with_params(eqn, shown, context, settings)

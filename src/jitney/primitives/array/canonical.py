@@ -1,4 +1,4 @@
-"""Canonicalization of user-supplied shapes and axes: ints, with axes counted from the front."""
+"""Canonicalization of user-supplied shapes and axes to ints, which are not negative for axes."""
 
 # Messages use the private `_origin_msg` of tracers, which users never call.
 # pyright: reportPrivateUsage=false
@@ -53,7 +53,7 @@ def shape_error(entries: Sequence[object], context: str = "") -> TypeError:
     tracers = [x for x in entries if isinstance(x, Tracer)]
     if tracers:
         message += (
-            "\nInstead: name the arguments of jitted functions that shapes depend on in "
+            "\nInstead: list those arguments of jitted functions on which shapes depend in "
             "static_argnames."
         )
         message += "".join(dict.fromkeys(t._origin_msg() for t in tracers))
@@ -64,13 +64,13 @@ def canonical_axis(axis: Any, rank: int) -> int:
     """Returns `axis` counted from the front.
 
     Raises:
-      TypeError: if it is not an integer.
-      ValueError: if it is out of range.
+      TypeError: if `axis` is not an integer.
+      ValueError: if `axis` is out of bounds.
     """
     try:
         axis = operator.index(axis)
     except TypeError:
-        if isinstance(axis, Array):  # its own message explains why it is not an integer
+        if isinstance(axis, Array):  # the error of the tracer explains why it is not an integer
             raise
         raise TypeError(
             messages.at_expression(f"an axis must be an integer, but is {axis!r}")
@@ -88,7 +88,7 @@ def canonical_axis(axis: Any, rank: int) -> int:
 def canonical_axes(
     axes: SupportsIndex | Sequence[SupportsIndex] | np.ndarray | Array, rank: int
 ) -> tuple[int, ...]:
-    """Returns `axes`, counted from the front, as a tuple; a single axis gives a tuple of one."""
+    """Returns `axes` as a tuple, counted from the front; a single axis becomes a 1-tuple."""
     # Tuples and lists are tested first: isinstance checks of abstract classes are slow.
     if isinstance(axes, tuple | list | Sequence) and not isinstance(axes, str):
         return tuple([canonical_axis(a, rank) for a in axes])

@@ -59,7 +59,7 @@ def _concatenate_abstract(*avals: ShapedArray, dimension: int) -> ShapedArray:
     first = avals[0]
     if len({a.ndim for a in avals}) > 1:
         raise TypeError(
-            f"concatenate: all operands must have one rank, but their shapes are {_shapes(avals)}"
+            f"concatenate: all operands must have the same rank, but their shapes are {_shapes(avals)}"
         )
     if not 0 <= dimension < first.ndim:
         raise TypeError(
@@ -69,7 +69,7 @@ def _concatenate_abstract(*avals: ShapedArray, dimension: int) -> ShapedArray:
     other_extents = [a.shape[:dimension] + a.shape[dimension + 1 :] for a in avals]
     if any(r != other_extents[0] for r in other_extents):
         raise TypeError(
-            f"concatenate: along all axes except {dimension}, the concatenated axis, sizes must "
+            f"concatenate: along all axes except {dimension}, the concatenated one, the sizes must "
             f"be equal, but the operands' shapes are {_shapes(avals)}"
         )
     families.check_same_dtypes("concatenate", avals)
@@ -92,9 +92,9 @@ def concatenate(operands: Sequence[ArrayLike] | Array | np.ndarray, dimension: i
     """Joins `operands` along an existing axis.
 
     Args:
-      operands: at least one array; all have the same dtype and rank, and the same sizes along the
-        other axes.
-      dimension: the axis to join along, not negative.
+      operands: at least one array. All arrays have the same dtype and rank, and the same sizes
+        along all axes except `dimension`.
+      dimension: the axis along which to join; it must not be negative.
 
     Raises:
       TypeError: if dtypes or shapes are incompatible. (`jnp.concatenate` promotes dtypes.)
@@ -105,7 +105,7 @@ def concatenate(operands: Sequence[ArrayLike] | Array | np.ndarray, dimension: i
     """
     operands = list(operands)
     if not operands:
-        raise ValueError("lax.concatenate: `operands` must hold at least one array, but is empty")
+        raise ValueError("lax.concatenate: `operands` must contain at least one array, but is empty")
     if len(operands) == 1 and isinstance(operands[0], Array):
         return operands[0]
     return concatenate_p.bind(*operands, dimension=operator.index(dimension))
@@ -122,7 +122,7 @@ def _stack_abstract(*avals: ShapedArray, axis: int) -> ShapedArray:
     first = avals[0]
     if len({a.ndim for a in avals}) > 1:
         raise ValueError(
-            f"stack: all operands must have one rank, but their shapes are {_shapes(avals)}"
+            f"stack: all operands must have the same rank, but their shapes are {_shapes(avals)}"
         )
     if any(a.shape != first.shape for a in avals):
         raise ValueError(f"Cannot stack arrays with different shapes: got {_shapes(avals)}.")
@@ -147,7 +147,7 @@ def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
     """Joins `operands` along a new axis.
 
     Args:
-      operands: at least one array; all have the same shape and dtype.
+      operands: at least one array. All arrays have the same shape and dtype.
       axis: position of the new axis in the result; negative ones count from the end.
 
     Raises:
@@ -190,7 +190,7 @@ def _unstack_lower(b: Builder, x: Node, *, axis: int) -> list[Node]:
 
 
 def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
-    """Splits `x` into its slices along `axis`, and removes that axis from each.
+    """Splits `x` into its slices along `axis`, from each of which that axis is removed.
 
     Args:
       x: array with at least one axis.
@@ -251,9 +251,9 @@ def split(operand: ArrayLike, sizes: Sequence[int | np.integer], axis: int = 0) 
 
     Args:
       operand: any array.
-      sizes: size of each part along `axis`; the sum must be the size of that axis. (`jnp.split`
-        takes positions.)
-      axis: the axis to split, not negative.
+      sizes: the size of each part along `axis`. The sum must be the size of that axis. (`jnp.split`
+        takes positions instead.)
+      axis: the axis to split; it must not be negative.
 
     Raises:
       ValueError: if `sizes` does not add up to the size of the axis.
@@ -276,11 +276,11 @@ tile_p.sharding(sharding_rules.tile)
 def _tile_abstract(x: ShapedArray, *, reps: tuple[int, ...]) -> ShapedArray:
     if len(reps) != x.ndim:
         raise TypeError(
-            f"lax.tile: `reps` must have a number for each axis, but has len(reps)={len(reps)} for an "
+            f"lax.tile: `reps` must have one entry for each axis, but has len(reps)={len(reps)} for an "
             f"operand of shape {x.shape}"
         )
     if any(r < 0 for r in reps):
-        raise TypeError(f"tile reps must all be nonnegative, got {reps}.")
+        raise TypeError(f"lax.tile: all of `reps` must be nonnegative, got {reps}")
     return x.update(shape=tuple([n * r for n, r in zip(x.shape, reps, strict=True)]))
 
 
@@ -318,7 +318,7 @@ pad_p.sharding(sharding_rules.cut)
 
 
 PaddingConfig = tuple[tuple[int, int, int], ...]
-"""(low, high, interior) padding of each axis."""
+"""The padding of each axis: (low, high, interior)."""
 
 
 @pad_p.abstract
@@ -330,7 +330,7 @@ def _pad_abstract(
     if x.dtype != value.dtype:
         raise TypeError(
             f"lax.pad: `padding_value` must have the operand's dtype, {dtypes.long_name(x.dtype)}, but "
-            f"has {dtypes.long_name(value.dtype)}; convert one by astype"
+            f"has {dtypes.long_name(value.dtype)}; convert one with astype"
         )
     if len(padding_config) != x.ndim:
         raise ValueError(
@@ -339,8 +339,8 @@ def _pad_abstract(
         )
     if any(interior < 0 for _, _, interior in padding_config):
         raise ValueError(
-            "lax.pad: the third number of each triple of `padding_config`, the interior padding, "
-            f"must not be negative: {padding_config}"
+            "lax.pad: interior padding, the third number of each triple of `padding_config`, "
+            f"must not be negative, but got {padding_config}"
         )
     shape = tuple(
         index(low + high + n + (max_dim(n - 1, 0) * interior if interior else 0))
@@ -377,14 +377,14 @@ def pad(
     padding_value: ArrayLike,
     padding_config: Sequence[tuple[int, int, int]],
 ) -> Array:
-    """Pads `operand` with `padding_value` at its edges and between its elements.
+    """Pads `operand` with `padding_value` at the edges and between elements.
 
     Args:
       operand: any array.
       padding_value: a scalar of the operand's dtype.
-      padding_config: for each axis (low, high, interior): the number of padding elements before the
-        first element, after the last one, and between neighbors. Negative low and high remove
-        elements.
+      padding_config: for each axis, a triple (low, high, interior) with the number of padding
+        elements before the first element, after the last one, and between neighbors. Negative
+        values of low and high remove elements.
 
     Example:
       >>> lax.pad(jnp.array([1, 2, 3]), 0, [(2, 0, 1)])
@@ -410,7 +410,7 @@ def _concatenate_transpose(ct: Cotangent, *xs: Operand, dimension: int) -> list[
 
 
 def _all_in_front(args: Primals, dims: Dims) -> list[Value]:
-    """Moves the batch axis of each operand to the front; broadcasts operands without one."""
+    """Moves the batch axis of each operand to the front; broadcasts unbatched operands."""
     size = rules.batch_size(args, dims)
     return [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
 

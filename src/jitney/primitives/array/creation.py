@@ -37,7 +37,7 @@ def _iota_abstract(
 ) -> ShapedArray:
     families.check_dtype("iota", dtype, families.NUMERIC)
     if any(n < 0 for n in shape):
-        raise TypeError(f"iota: `shape` must have sizes of 0 or more, but is {shape}")
+        raise TypeError(f"iota: the sizes in `shape` must not be negative, but it is {shape}")
     if not 0 <= dimension < len(shape):
         raise ValueError(
             f"iota: `dimension` must be an axis of the result, but is {dimension} for shape {shape}"
@@ -67,7 +67,7 @@ def iota(dtype: DTypeLike, size: int) -> Array:
       size: number of elements.
 
     Raises:
-      TypeError: for other dtypes, or if `size` is negative or not a Python integer.
+      TypeError: if `dtype` is not numeric, or if `size` is negative or not a Python integer.
 
     Example:
       >>> lax.iota(jnp.int32, 4)
@@ -83,12 +83,12 @@ def broadcasted_iota(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Returns an array of `shape` whose elements equal their index along `dimension`.
+    """Returns an array in which each element equals its index along `dimension`.
 
     Args:
       dtype: numeric dtype of the result.
       shape: shape of the result.
-      dimension: the axis along which elements increase.
+      dimension: the axis along which the elements increase.
       out_sharding: sharding of the result on the context mesh.
 
     Example:
@@ -116,11 +116,12 @@ def full(
     Args:
       shape: shape of the result.
       fill_value: a scalar.
-      dtype: dtype of the result; by default the dtype and weak type of the fill value.
-      sharding: sharding of the result; by default it is uncommitted.
+      dtype: dtype of the result. By default, the result has the dtype and the weak type of
+        `fill_value`.
+      sharding: sharding of the result. By default, the result is uncommitted.
 
     Raises:
-      TypeError: if `fill_value` is not a scalar, or complex while `dtype` is real.
+      TypeError: if `fill_value` is not a scalar, or if it is complex and `dtype` is not.
 
     Example:
       >>> lax.full((2, 2), 7.0)
@@ -157,7 +158,7 @@ def full_like(
       fill_value: a scalar.
       dtype: dtype of the result; that of `x` by default.
       shape: shape of the result; that of `x` by default.
-      sharding: sharding of the result; by default that of `x` if `x` is committed.
+      sharding: sharding of the result; by default that of `x`, if `x` is committed.
 
     Example:
       >>> lax.full_like(jnp.array([1, 2, 3]), 9)
@@ -198,9 +199,10 @@ def _empty_lower(b: Builder, *, shape: Shape, dtype: np.dtype, out_sharding: obj
 
 
 def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: ShardingLike | None = None) -> Array:
-    """Returns an array of `shape` whose contents are unspecified (in this implementation, zeros).
+    """Returns an array of `shape` with unspecified contents, which in fact are zeros.
 
-    The result has exactly the given dtype: 64-bit dtypes are not narrowed, whatever the settings.
+    The result has exactly the given dtype: 64-bit dtypes are not narrowed, regardless of the
+    settings.
 
     Example:
       >>> lax.empty((2, 3), jnp.float32).shape
@@ -212,7 +214,7 @@ def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: ShardingLike | No
     return empty_p.bind(shape=canonical_shape(shape), dtype=dtype, out_sharding=place)
 
 
-# A scalar that is never read: branches return it in place of residuals of other branches.
+# A scalar that is never read. Branches return it in place of residuals of other branches.
 empty2_p = declare("empty2")
 
 

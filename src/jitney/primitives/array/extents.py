@@ -1,7 +1,7 @@
 """`dim_as_value`: converts a symbolic dimension to an integer array.
 
-It occurs only in programs with symbolic shapes. `jax.export` replaces it by the actual size before
-such a program is compiled.
+The operation occurs only in programs with symbolic shapes. Before such a program is compiled,
+`jax.export` replaces the operation by the actual size.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _dim_as_value_eager(*, dim: DimExpr, dtype: np.dtype) -> NoReturn:
     )
 
 
-_WHY = "jax.export replaces symbolic dimensions by sizes before"
+_WHY = "jax.export has replaced symbolic dimensions by sizes"
 dim_as_value_p.absent("lower", why=_WHY)
 for _slot in ("jvp", "transpose", "batch"):
     dim_as_value_p.absent(_slot, why="it has no operand")
@@ -64,6 +64,6 @@ def dim_as_value(dim: DimExpr) -> Array:
     """Returns a symbolic dimension as a scalar integer array of the current trace.
 
     Raises:
-      NotImplementedError: outside of a trace.
+      NotImplementedError: if no function is being traced.
     """
     return dim_as_value_p.bind(dim=dim, dtype=_dtype())

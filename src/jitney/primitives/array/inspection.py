@@ -54,7 +54,7 @@ def _inspect_sharding_lower(
 ) -> list[Node]:
     from jitney.compiler.hlo.sharding_propagation import PlacementBuilder
 
-    if isinstance(b, PlacementBuilder):  # only sharding propagation calls it: no code is generated
+    if isinstance(b, PlacementBuilder):  # only sharding propagation calls it; it generates no code
         b.host_call(placements.INSPECT, callback, [x], (), ordered=True)
     return []
 
@@ -73,20 +73,20 @@ def _inspect_sharding_batch(
     return inspect_sharding_p.bind(*args, **params), []
 
 
-inspect_sharding_p.absent("eager", why="is called with arrays, by its own impl")
+inspect_sharding_p.absent("eager", why="its `impl` calls the function with arrays")
 inspect_sharding_p.absent("transpose", why="it has no result")
 
 
 def inspect_array_sharding(value: PyTree, *, callback: Callable[[Sharding], None]) -> None:
-    """Calls `callback` with the sharding of each array of `value`.
+    """Calls `callback` with the sharding of each array in `value`.
 
-    Within a jitted function, the callback runs when the program is prepared for a new combination
-    of operand shardings, and receives the result of sharding propagation. Transformations preserve
-    it.
+    Within a jitted function, the callback runs when the program is compiled for a new combination
+    of operand shardings, and receives the sharding that sharding propagation has determined.
+    Transformations preserve the call.
 
     Args:
       value: a pytree of arrays.
-      callback: function of a `Sharding`; its result is ignored.
+      callback: a function of a `Sharding`; its result is ignored.
 
     Example:
       >>> jax.debug.inspect_array_sharding(jnp.ones(3), callback=lambda s: print(len(s.device_set)))

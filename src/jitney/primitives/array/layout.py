@@ -1,6 +1,6 @@
-"""`layout_constraint` and `relayout`: record memory layouts in the program.
+"""`layout_constraint` and `relayout`, which record memory layouts in the program.
 
-Both return their operand, as all arrays are row-major.
+Both return their operand unchanged, since all arrays are row-major here.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _layout_constraint_lower(b: Builder, x: Node, *, layout: Layout) -> Node:
 
 
 def _batched(layout: Layout, dim: int) -> Layout:
-    """Returns the layout of a batch of arrays with `layout`, whose axis `dim` is the slowest."""
+    """Returns the layout of a batch of arrays with `layout`; the batch axis `dim` is slowest."""
     order = tuple([axis + (axis >= dim) for axis in layout.major_to_minor])
     return layout.update(major_to_minor=(dim, *order))
 

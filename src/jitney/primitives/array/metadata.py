@@ -1,4 +1,4 @@
-"""`xla_metadata_value`: returns its operand, and records attributes for the compiler."""
+"""`xla_metadata_value`, which returns its operand and records attributes for the compiler."""
 
 from __future__ import annotations
 

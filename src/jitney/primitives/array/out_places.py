@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def out_place(place: object, api_name: str) -> NamedSharding | None:
-    """Validates the option `out_sharding` of the function `api_name`; returns None if it is None.
+    """Validates and returns the option `out_sharding` of the function `api_name`; None stays None.
 
     Raises:
-      TypeError, ValueError: as `as_named`, unless it is a sharding along Explicit axes of the
-        context mesh.
+      TypeError, ValueError: if the option is not a sharding along Explicit axes of the context
+        mesh; see `as_named`.
     """
     return None if place is None else as_named(place, api_name)

@@ -1,4 +1,4 @@
-"""Placement: operations that return their operands on other devices or with other shardings."""
+"""Placement: operations that move their operands to other devices or to other shardings."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _Place = TypeVar("_Place")  # the option `device` of public functions
 
 
 class ArrayCopySemantics(enum.Enum):
-    """The use of the operand's buffer by `device_put`: reuse, copy or donate it."""
+    """How `device_put` treats the operand's buffer: it is reused, copied or donated."""
 
     REUSE_INPUT = 0
     ALWAYS_COPY = 1
@@ -102,7 +102,7 @@ def _device_put_def_impl(
 
 
 def sharding_of(place: object, x: object) -> Sharding:
-    """Returns the sharding that `device_put(x, place)` gives to `x`.
+    """Returns the sharding of the result of `device_put(x, place)`.
 
     Raises:
       ValueError: if `place` is a PartitionSpec, and there is no context mesh.
@@ -129,7 +129,7 @@ def _device_put_jvp(
     primals: Primals, tangents: Tangents, **params: object
 ) -> tuple[list[Value], list[Tangent]]:
     moved = device_put_p.bind(*primals, **params)
-    # Cotangents go back to where the operands are.
+    # Cotangents are moved back to the operands' devices.
     here = [x.placement if isinstance(x, ArrayImpl) else None for x in primals]
     srcs: Any = params["srcs"]
     params["srcs"] = tuple([own or x for own, x in zip(srcs, here, strict=True)])
@@ -179,13 +179,13 @@ def device_put(
     *,
     donate: bool = False,
 ) -> list[Array]:
-    """Binds the `device_put` primitive to flat operands, and returns the moved arrays.
+    """Applies the primitive `device_put` to flat operands, and returns the moved arrays.
 
-    `devices` has the destination of each operand, None to leave it where it is; `srcs` has the
-    sources that are known.
+    `devices` has the destination of each operand, or None to leave the operand where it is; `srcs`
+    has the sources that are known.
 
     Raises:
-      ValueError: for a PartitionSpec, if there is no context mesh.
+      ValueError: if a destination is a PartitionSpec, and there is no context mesh.
     """
     devices = [
         sharding_on_context_mesh(place, "device_put: device")
@@ -201,13 +201,13 @@ def device_put(
 
 
 def placed(x: Array, device: object, out_sharding: object = None) -> Array:
-    """Puts the new array `x` where the option `device` or `out_sharding` of a public function says.
+    """Moves the new array `x` according to a function's option `device` or `out_sharding`.
 
     Within a trace this records a sharding constraint, a `reshard` or a `device_put`.
 
     Raises:
       ValueError: if both options are given.
-      TypeError: if the option is neither a device nor a sharding.
+      TypeError: if an option is neither a device nor a sharding.
     """
     if device is not None and out_sharding is not None:
         raise ValueError(f"device={device} and out_sharding={out_sharding} cannot both be passed")
@@ -244,8 +244,8 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
 def with_devices(device: _Place) -> _Place | None:
     """Returns `device`, or None if it is on an AbstractMesh without Explicit axes.
 
-    Such a sharding names no devices. Explicit axes are part of the type of the result, so they
-    count even without devices.
+    Such a sharding does not specify devices. Explicit axes are part of the type of the result, so
+    they matter even without devices.
     """
     if not isinstance(device, NamedSharding) or not isinstance(device.mesh, AbstractMesh):
         return device
@@ -255,9 +255,9 @@ def with_devices(device: _Place) -> _Place | None:
 def placed_like(
     x: Array, prototype: object, shape: object, device: object, out_sharding: object
 ) -> Array:
-    """Puts the new array `x` where the options say, or else gives it the sharding of `prototype`.
+    """Moves the new array `x` according to the options; by default, to the sharding of `prototype`.
 
-    A sharded prototype does not determine the sharding of an array of another shape.
+    The sharding of a prototype of another shape is not used.
     """
     if device is None and out_sharding is None:
         place = _place_of_prototype(prototype)
@@ -271,7 +271,7 @@ def placed_like(
 
 
 def _place_of_prototype(prototype: object) -> Sharding | None:
-    """Returns the sharding of a committed array, or else the sharding in its type, or None."""
+    """Returns the sharding of a committed array, otherwise the sharding in the type, or None."""
     if isinstance(prototype, ArrayImpl):
         return prototype.placement
     if isinstance(prototype, ShapeDtypeStruct):

@@ -58,13 +58,13 @@ def as_mesh(sharding: Sharding) -> Mesh:
 
 
 def as_named(sharding: object, api_name: str) -> NamedSharding:
-    """Returns the option `out_sharding` of a function as a NamedSharding along Explicit axes.
+    """Converts the option `out_sharding` of a function to a NamedSharding along Explicit axes.
 
     Raises:
-      ValueError: if it is a PartitionSpec and there is no context mesh, or a NamedSharding on
-        another mesh than that; if it names axes that are not Explicit, or has a memory kind on an
-        AbstractMesh.
-      TypeError: if it is neither a NamedSharding nor a PartitionSpec.
+      ValueError: if the option is a PartitionSpec and there is no context mesh; if it is a
+        NamedSharding on a mesh other than the context mesh; if it names axes that are not Explicit;
+        or if it has a memory kind on an AbstractMesh.
+      TypeError: if the option is neither a NamedSharding nor a PartitionSpec.
     """
     if isinstance(sharding, PartitionSpec):
         sharding = sharding_on_context_mesh(sharding, "out_sharding")
@@ -74,14 +74,14 @@ def as_named(sharding: object, api_name: str) -> NamedSharding:
         )
     if isinstance(sharding.mesh, AbstractMesh) and sharding.memory_kind is not None:
         raise ValueError(
-            f"{api_name}: out_sharding must not have a memory kind, but is {sharding}. "
-            "jax.device_put moves arrays between memories"
+            f"{api_name}: out_sharding must not have a memory kind, but is {sharding}; use "
+            "jax.device_put to move arrays between memories"
         )
     axes = get_abstract_mesh()
     if not (axes.empty or axes.manual_axes or axes == sharding.mesh.abstract_mesh):
         raise ValueError(
             f"{api_name}: out_sharding is on {sharding.mesh.abstract_mesh}, but the context mesh is "
-            f"{axes}. A PartitionSpec always refers to the context mesh"
+            f"{axes}; use a PartitionSpec, which always refers to the context mesh"
         )
     check_explicit(sharding, api_name)
     return sharding
@@ -108,8 +108,8 @@ def sharding_on_context_mesh(spec: PartitionSpec, api_name: str) -> NamedShardin
     mesh = mesh_of_specs()
     if mesh.empty:
         raise ValueError(
-            f"{api_name}={spec}: a PartitionSpec refers to the context mesh, but none is set: set "
-            "one by `jax.set_mesh`"
+            f"{api_name}={spec}: a PartitionSpec refers to the context mesh, but none is set; set "
+            "one with `jax.set_mesh`"
         )
     return NamedSharding(mesh, spec)
 
@@ -131,7 +131,7 @@ def _reshard_communication(
 
 
 def _axes_by_name(aval: AbstractValue) -> dict[Hashable, int]:
-    """Returns, for each mesh axis that the array is sharded along, the array axis it shards."""
+    """Returns a dict from the mesh axes along which an array is sharded to the array axes."""
     sharding = explicit.sharding_of(aval)
     entries = () if sharding is None else sharding.spec
     return {name: k for k, entry in enumerate(entries) for name in names_of(entry)}
@@ -161,7 +161,7 @@ reshard_p.absent("eager", why="arrays are moved, not computed")
 def _reshard_lower(
     b: Builder, x: Node, *, dst_sharding: NamedSharding, concrete_mesh: object
 ) -> Node:
-    is_open = bool(dst_sharding.mesh.auto_axes)  # the compiler chooses shardings along Auto axes
+    is_open = bool(dst_sharding.mesh.auto_axes)  # shardings along Auto axes are chosen by the compiler
     return b.sharding_constraint(x, constraint(dst_sharding, len(x.shape), is_open=is_open))
 
 
@@ -185,7 +185,7 @@ def _reshard_transpose(ct: Cotangent, x: Operand, **_: object) -> list[Cotangent
     if not explicit.is_explicit((aval, rules.aval_of(ct))):
         return [ct]
     assert isinstance(aval, ShapedArray), aval
-    return [reshard(ct, aval.sharding)]  # without a mesh if the operand has none
+    return [reshard(ct, aval.sharding)]  # has no mesh if the operand has none
 
 
 @reshard_p.batch_with_axis
@@ -241,7 +241,7 @@ class _NoMesh:
 
 
 sharding_constraint_p = declare("sharding_constraint", linear=True)
-sharding_constraint_p.declares_sharding = True  # it constrains Auto axes, which types do not show
+sharding_constraint_p.declares_sharding = True  # of Auto axes, which types do not include
 
 
 @sharding_constraint_p.abstract
@@ -271,7 +271,7 @@ def _sharding_constraint_lower(
 
 
 def divided(b: Builder, x: Node, sharding: object, free: frozenset[int] = frozenset()) -> Node:
-    """Constrains node `x` to `sharding` if that is a NamedSharding; leaves the axes in `free` open."""
+    """Constrains node `x` to a NamedSharding, except along the axes in `free`."""
     if not isinstance(sharding, NamedSharding):
         return x
     return b.sharding_constraint(x, constraint(sharding, len(x.shape), free))
@@ -297,17 +297,18 @@ def _sharding_constraint_batch_with_axis(
 
 
 def _with_batch(sharding: Sharding, dim: int, names: object) -> Sharding:
-    """Inserts an axis at `dim`, sharded along `names`, or unconstrained if `names` is None.
+    """Inserts an axis at `dim`, sharded along `names`; None leaves it unconstrained.
 
     Raises:
-      ValueError: if there are names and `sharding` is not a NamedSharding, or already uses them.
+      ValueError: if `names` is given and `sharding` is not a NamedSharding, or uses these names
+        already.
     """
     if not isinstance(sharding, NamedSharding):
         if names is None:
             return sharding
         raise ValueError(
             "with_sharding_constraint: within jax.vmap(spmd_axis_name=), a constraint must be a "
-            f"NamedSharding or, within jax.set_mesh, a PartitionSpec, but it is {sharding!r}, a "
+            f"NamedSharding or, within jax.set_mesh, a PartitionSpec, but is {sharding!r} of type "
             f"{type(sharding).__name__}"
         )
     used = {name for entry in sharding.axes(len(sharding.spec)) for name in entry or ()}
@@ -326,14 +327,14 @@ def _with_batch(sharding: Sharding, dim: int, names: object) -> Sharding:
 def sharding_constraint(x: Array, sharding: object) -> Array:
     """Constrains the array `x` to a Sharding, or to a PartitionSpec on the context mesh.
 
-    If all axes of the context mesh are Explicit, this only checks that the type of `x` has that
-    sharding.
+    If all axes of the context mesh are Explicit, the function only checks that the type of `x` has
+    this sharding.
 
     Raises:
       RuntimeError: if `sharding` is a PartitionSpec and there is no context mesh.
-      TypeError: if `sharding` is not a sharding, or is on an AbstractMesh while `x` is a concrete
-        array that is not on a mesh.
-      ValueError: if it is None, or shards an axis along a mesh axis that is not Auto.
+      TypeError: if `sharding` is not a sharding, or if it is on an AbstractMesh and `x` is a
+        concrete array that is not on a mesh.
+      ValueError: if `sharding` is None, or shards an axis along a mesh axis that is not Auto.
       AssertionError: if all mesh axes are Explicit, and the type of `x` has another sharding.
     """
     sharding = _requested(sharding)
@@ -343,8 +344,8 @@ def sharding_constraint(x: Array, sharding: object) -> Array:
         if wrong:
             raise ValueError(
                 f"with_sharding_constraint within a shard_map over {manual}: {sharding.spec} "
-                f"mentions the manual axes {wrong}, along which the shard_map shards arrays. A "
-                "constraint can mention other axes only"
+                f"mentions the manual axes {wrong}, along which the shard_map shards arrays already; "
+                "a constraint can mention only other axes"
             )
     try:
         sharding.check_compatible_aval(np.shape(x))
@@ -377,7 +378,7 @@ def _requested(sharding: object) -> Sharding:
         if mesh.empty:
             raise RuntimeError(
                 f"with_sharding_constraint: {sharding} names axes, but there is no context mesh with "
-                "axes: set one by jax.set_mesh, or pass a NamedSharding"
+                "axes; set one with jax.set_mesh, or pass a NamedSharding"
             )
         return NamedSharding(mesh, sharding)
     if sharding is None:
@@ -402,7 +403,7 @@ def _check_sharding(x: Value, sharding: NamedSharding) -> None:
         raise AssertionError(
             "all axes of the context mesh are Explicit, so `with_sharding_constraint` acts as an "
             f"assertion: the sharding in the type of the value is {spec}, but the constraint is "
-            f"{sharding.spec}. jax.sharding.reshard moves values"
+            f"{sharding.spec}; use jax.sharding.reshard to change the sharding"
         )
 
 
@@ -413,13 +414,13 @@ def _check_is_auto(sharding: NamedSharding) -> None:
             if kinds[name] is AxisType.Explicit:
                 raise ValueError(
                     f"with_sharding_constraint constrains values along Auto axes, but {sharding.spec} "
-                    f"has {name!r} of {sharding.mesh}, whose type is {kinds[name]}. "
-                    "jax.sharding.reshard moves values along such axes"
+                    f"has {name!r} of {sharding.mesh}, whose type is {kinds[name]}; use "
+                    "jax.sharding.reshard to change shardings along such axes"
                 )
 
 
 def _on_devices_of(x: ArrayImpl, sharding: Sharding) -> Sharding:
-    """Puts an abstract `sharding` on the devices of `x`; raises an error if devices differ."""
+    """Returns an abstract `sharding` on the devices of `x`; raises an error if devices differ."""
     if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, AbstractMesh):
         sharding = sharding.update(mesh=_mesh_under(x, sharding))
     if x.placement is not None:
@@ -435,7 +436,7 @@ def _mesh_under(x: ArrayImpl, sharding: NamedSharding) -> Mesh:
         if not mesh.empty and mesh.size == sharding.mesh.size:
             return with_axes_of(mesh, sharding.mesh.abstract_mesh)
         raise TypeError(
-            f"with_sharding_constraint to {sharding}, which has no devices: they are taken from the "
+            f"with_sharding_constraint: {sharding} has no devices, so they are taken from the "
             f"input, whose sharding must be a NamedSharding, but {x.aval.str_short()} is on "
             f"{x.sharding}"
         )
@@ -444,8 +445,8 @@ def _mesh_under(x: ArrayImpl, sharding: NamedSharding) -> Mesh:
     if mesh.shape_tuple != sharding.mesh.shape_tuple:
         raise ValueError(
             f"with_sharding_constraint: {x.aval.str_short()} is on a mesh with axes "
-            f"{mesh.shape_tuple}, but the mesh of the constraint has {sharding.mesh.shape_tuple}: both "
-            "must be the same"
+            f"{mesh.shape_tuple}, but the mesh of the constraint has {sharding.mesh.shape_tuple}; both "
+            "must have the same axes"
         )
     return mesh
 
@@ -454,8 +455,8 @@ def _check_same_devices(x: ArrayImpl, current: Sharding, sharding: Sharding) -> 
     if current.device_order != sharding.device_order:
         raise ValueError(
             f"Received incompatible devices for jitted computation: {x.aval.str_short()} is on "
-            f"device ids {device_ids(current)}, but the constraint is on {device_ids(sharding)}. "
-            "jax.device_put moves arrays between devices"
+            f"device ids {device_ids(current)}, but the constraint is on {device_ids(sharding)}; use "
+            "jax.device_put to move arrays between devices"
         )
 
 

@@ -1,6 +1,6 @@
 """Changes of shape that keep all elements: reshape, transpose, squeeze, reverse.
 
-Most are views. Static shapes are tuples of ints.
+Most of their results are views. Shapes are tuples of ints.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def _reshape_abstract(
         raise TypeError(f"reshape: sizes must not be negative, but `new_sizes` is {new_sizes}")
     if math.prod(new_sizes) != x.size:
         raise TypeError(
-            f"reshape: the number of elements must not change, but shape {x.shape} has {x.size}, "
-            f"and {new_sizes} has {math.prod(new_sizes)}"
+            f"reshape: the number of elements must not change, but shape {x.shape} has {x.size} "
+            f"elements, and {new_sizes} has {math.prod(new_sizes)}"
         )
     if dimensions is not None and sorted(dimensions) != list(range(x.ndim)):
         raise TypeError(
@@ -80,17 +80,18 @@ def reshape(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Changes the shape of `operand` to `new_sizes`, in row-major order.
+    """Changes the shape of `operand` to `new_sizes`, keeping the row-major order of its elements.
 
     Args:
       operand: any array.
-      new_sizes: the new shape; it has as many elements as `operand`.
-      dimensions: the order in which the axes of `operand` are read; their natural order by default.
+      new_sizes: the new shape, which must have as many elements as `operand`.
+      dimensions: a permutation of the axes of `operand`, which is transposed accordingly before it
+        is reshaped. By default, it is not transposed.
       out_sharding: sharding of the result on the context mesh.
 
     Raises:
-      TypeError: if the numbers of elements differ. Unlike `jnp.reshape`, it does not infer a size
-        of -1.
+      TypeError: if the numbers of elements differ. A size of -1 is not allowed, unlike in
+        `jnp.reshape`.
 
     Example:
       >>> lax.reshape(jnp.arange(6), (2, 3))
@@ -110,12 +111,12 @@ def reshape(
 
 
 def collapse(operand: Array, start_dimension: int, stop_dimension: int | None = None) -> Array:
-    """Merges the axes from `start_dimension` up to, but not including, `stop_dimension` into one.
+    """Merges the axes from `start_dimension` to `stop_dimension` (exclusive) into one axis.
 
     Args:
       operand: any array.
       start_dimension: the first axis to merge; negative ones count from the end.
-      stop_dimension: the axis after the last one to merge; the rank of `operand` by default.
+      stop_dimension: the axis after the last one to merge; by default, the rank of `operand`.
 
     Example:
       >>> lax.collapse(jnp.zeros((2, 3, 4)), 1).shape
@@ -126,7 +127,7 @@ def collapse(operand: Array, start_dimension: int, stop_dimension: int | None = 
     if stop < start:
         raise ValueError(
             "lax.collapse: `start_dimension` must not be after `stop_dimension`, but they are "
-            f"{start_dimension} and {stop_dimension}, in shape {shape}"
+            f"{start_dimension} and {stop_dimension} for shape {shape}"
         )
     return reshape(operand, (*shape[:start], math.prod(shape[start:stop]), *shape[stop:]))
 
@@ -158,14 +159,14 @@ def _transpose_lower(b: Builder, x: Node, *, permutation: tuple[int, ...]) -> No
 
 
 def transpose(operand: ArrayLike, permutation: Sequence[int] | np.ndarray) -> Array:
-    """Permutes axes: axis k of the result is axis `permutation[k]` of `operand`.
+    """Permutes the axes of `operand`: axis k of the result is axis `permutation[k]` of `operand`.
 
     Args:
       operand: any array.
-      permutation: the axes of `operand`, each once.
+      permutation: a permutation of the axes of `operand`.
 
     Raises:
-      TypeError: if it is not a permutation of the axes.
+      TypeError: if `permutation` is not a permutation of the axes.
 
     Example:
       >>> lax.transpose(jnp.array([[1, 2, 3], [4, 5, 6]]), (1, 0))
@@ -194,7 +195,7 @@ def _squeeze_abstract(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedA
         )
     if any(x.shape[d] != 1 for d in dims):
         raise ValueError(
-            f"squeeze: only axes of size 1 can be removed, but axes {dimensions} of shape "
+            f"squeeze: only axes of size 1 can be removed, but the axes {dimensions} of shape "
             f"{x.shape} have the sizes {tuple([x.shape[d] for d in dims])}"
         )
     return x.update(shape=tuple([n for k, n in enumerate(x.shape) if k not in dims]))
@@ -212,14 +213,14 @@ def _squeeze_lower(b: Builder, x: Node, *, dimensions: tuple[int, ...]) -> Node:
 
 
 def squeeze(array: ArrayLike, dimensions: int | Sequence[int]) -> Array:
-    """Removes the axes `dimensions`, which have size 1.
+    """Removes axes of size 1 from `array`.
 
     Args:
       array: any array.
-      dimensions: axes; negative ones count from the end.
+      dimensions: the axes to remove; negative ones count from the end.
 
     Raises:
-      ValueError: if a size is not 1, or an axis is out of bounds.
+      ValueError: if one of the axes is out of bounds or its size is not 1.
 
     Example:
       >>> lax.squeeze(jnp.zeros((1, 3, 1)), (0,)).shape
@@ -241,7 +242,7 @@ def _rev_abstract(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray
     if len(set(dimensions)) != len(dimensions):
         raise TypeError(f"rev: `dimensions` must be different axes, but is {dimensions}")
     if any(d < 0 for d in dimensions):
-        raise TypeError(f"rev: `dimensions` must be 0 or more, but is {dimensions}")
+        raise TypeError(f"rev: `dimensions` must not be negative, but is {dimensions}")
     if any(d >= x.ndim for d in dimensions):
         raise TypeError(
             f"rev: `dimensions` must be axes of the operand, of shape {x.shape}, but is {dimensions}"
@@ -264,7 +265,7 @@ def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
 
     Args:
       operand: any array.
-      dimensions: axes, each at most once.
+      dimensions: the axes to reverse, each at most once; they must not be negative.
 
     Example:
       >>> lax.rev(jnp.array([[1, 2], [3, 4]]), (1,))

@@ -1,4 +1,4 @@
-"""`shard_alike`: returns its two operands, constrained to have the same sharding."""
+"""`shard_alike`, which returns its two operands, constrained to have the same sharding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dce_sink`: a use of values that dead code elimination keeps."""
+"""`dce_sink`, a use of values that dead code elimination does not remove."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ dce_sink_p.absent("transpose", why="it has no results, so it receives no cotange
 
 
 def dce_sink(val: PyTree, *, prevent_mlir_dce: bool = False) -> None:
-    """Keeps the computation of `val` in the traced program although no result depends on it.
+    """Keeps the computation of `val` in the traced program even if no result depends on it.
 
     The compiler of jitney still removes it from compiled programs.
 
     Args:
       val: a pytree of arrays.
-      prevent_mlir_dce: in JAX, whether the compiler keeps the computation too; here only recorded
-        as a parameter of the equation.
+      prevent_mlir_dce: in JAX, whether the compiler keeps the computation, too. Here it is only
+        recorded as a parameter of the equation.
 
     Raises:
       TypeError: if a leaf is not an array or a scalar.

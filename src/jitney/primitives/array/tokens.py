@@ -3,8 +3,9 @@
     b:Tok = create_token
     c:Tok = after_all a b
 
-Ordered effects keep program order by themselves here, so no operation waits for a token. At run
-time a token is a `Token`; within compiled programs, an array without elements.
+In this implementation, ordered effects occur in program order in any case, so no operation waits
+for a token. At run time, a token is a `Token`; within compiled programs, it is an array without
+elements.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ create_token_p.absent("jvp", "transpose", "batch", why="it has no operand")
 after_all_p.absent("jvp", "transpose", why="tokens have no tangents")
 after_all_p.absent("batch", why="a batch has one token")
 for _prim in (create_token_p, after_all_p):
-    _prim.absent("eager", why="tokens are no NumPy arrays: made by its implementation")
+    _prim.absent("eager", why="tokens are not NumPy arrays; its implementation creates them")
 
 
 def create_token(_: object = None) -> Token:
@@ -79,10 +80,10 @@ def create_token(_: object = None) -> Token:
 
 
 def after_all(*operands: Token) -> Token:
-    """Returns a token that comes after all of the tokens `operands`.
+    """Returns a token that depends on all of the tokens `operands`.
 
     Raises:
-      TypeError: if one of them is not a token.
+      TypeError: if one of the operands is not a token.
     """
-    tokens: tuple[Any, ...] = operands  # the typing of `bind` allows arrays only
+    tokens: tuple[Any, ...] = operands  # `bind` is typed for arrays only
     return after_all_p.bind(*tokens)

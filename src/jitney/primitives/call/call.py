@@ -1,7 +1,7 @@
 """The `jit` primitive: a call of a program from within another program.
 
-Evaluation compiles and runs the program. Lowering inlines it, so nested calls compile to one
-executable. Its printing rule shows the inner program with the variable names of the outer one.
+Evaluation compiles and runs the program. Lowering inlines it, so nested calls are compiled to one
+executable. The printing rule shows the inner program with the variable names of the outer program.
 """
 
 from __future__ import annotations
@@ -152,15 +152,15 @@ def divided_call(
     call: Callable[[ClosedJaxpr, list[Any]], Sequence[Any]],
     record: Callable[[ClosedJaxpr, list[Any]], Sequence[Any]],
 ) -> list[Value]:
-    """Partially evaluates a call: runs its known part, and records a call of the remainder.
+    """Partially evaluates a call: runs the known part, and records a call of the remainder.
 
     Args:
-      trace: the trace that separates known from unknown values.
+      trace: the partial evaluation trace.
       unknown: whether each operand is unknown.
       args: the operands.
       program: the called program.
-      call: calls a program on known operands.
-      record: records a call of a program on residuals and unknown operands.
+      call: a function that calls a program on known operands.
+      record: a function that records a call of a program on residuals and unknown operands.
 
     Returns: the results of the call, known and unknown.
     """
@@ -192,14 +192,14 @@ def _jit_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 
 
 def without_forwarded(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, tuple[int | None, ...]]:
-    """Drops results of `closed` that are operands; also returns which operand each result is."""
+    """Drops the results of `closed` that are operands, and returns which operand each result is."""
     rest, places = _results_computed(closed)
     return closed if rest is None else rest, places
 
 
 @memoize_by_identity
 def _results_computed(closed: ClosedJaxpr) -> tuple[ClosedJaxpr | None, tuple[int | None, ...]]:
-    """Computes `without_forwarded`, with None for an unchanged `closed`.
+    """Computes `without_forwarded`, but returns None in place of an unchanged `closed`.
 
     Returning `closed` itself would keep its own cache entry alive.
     """
@@ -253,8 +253,9 @@ def transposed_program(
       closed: a program that is linear in some operands.
       linear: whether it is linear in each operand.
       nonzero: whether each result has a nonzero cotangent.
-      weak: whether each nonzero cotangent is weakly typed; by default like the result.
-      dtypes: the dtype of each nonzero cotangent, None for that of the result; see `other_dtypes`.
+      weak: whether each nonzero cotangent is weakly typed; by default as for the result.
+      dtypes: the dtype of each nonzero cotangent, or None if it is that of the result; see
+        `other_dtypes`.
     """
     has_ct: tuple[bool, ...] = ()
     log_tree: Any = None
@@ -321,7 +322,7 @@ def _print_jit(eqn: JaxprEqn, context: text.Context, settings: text.Settings) ->
 
 
 def _share_names(eqn: JaxprEqn, inner: Jaxpr, context: text.Context) -> None:
-    """Gives the operands and results of the inner program their names in the outer one."""
+    """Gives the operands and results of the inner program their names in the outer program."""
     used_names: set[str] = set()
     for var, atom in zip(inner.invars, eqn.invars, strict=True):
         if isinstance(atom, Literal):

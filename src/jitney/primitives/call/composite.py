@@ -1,10 +1,10 @@
-"""`lax.composite`: a call of a program that stands for a named operation.
+"""`lax.composite`: a call of a program that defines a named operation.
 
     b = composite[attributes=... call_jaxpr=... name=my.norm version=1] a
 
-A compiler that knows the name may substitute its own implementation; the compiler of jitney knows
-no names, and inlines the program. Since the name denotes the operation itself, a composite has
-neither derivatives nor a batching rule: wrap it in `custom_jvp` or `custom_vmap` to add them.
+A compiler that recognizes the name may substitute its own implementation; the compiler of jitney
+always inlines the program. Since the name denotes the operation itself, a composite has neither
+derivatives nor a batching rule. To add them, wrap it in `custom_jvp` or `custom_vmap`.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def _attribute(
     leaves, tree = pytrees.tree_flatten(value)
     if any(isinstance(leaf, Tracer) for leaf in leaves):
         raise errors.UnexpectedTracerError(
-            f"composite {operation!r}: attribute {name!r} is traced, but attributes are constants of "
-            "the operation; pass a NumPy array or a number, or make it an argument"
+            f"composite {operation!r}: attribute {name!r} is traced, but attributes must be constants; "
+            "pass a NumPy array or a number, or make it a positional argument"
         )
     hashable = [
         HashableArray(np.asarray(cast("Any", x))) if isinstance(x, np.ndarray | Array) else x
@@ -101,21 +101,21 @@ def _attribute(
 
 
 def composite(decomposition: Callable[P, T], name: str, version: int = 0) -> Callable[P, T]:
-    """Returns a function that programs record as a single operation called `name`.
+    """Returns a function that is traced as a single operation called `name`.
 
     Args:
       decomposition: a function that computes the operation. Its positional arguments are the
-        operands, pytrees of arrays; its keyword arguments are attributes: constants, or pytrees of
-        them.
+        operands, pytrees of arrays; its keyword arguments are the attributes, constants or pytrees
+        of constants.
       name: name of the operation, such as "my_library.softmax".
-      version: version of the operation that the name denotes.
+      version: version of the operation.
 
-    Returns: a function with the signature of `decomposition`. It has no derivative and no batching
-      rule.
+    Returns: a function with the signature of `decomposition`, but without derivatives and without a
+      batching rule.
 
     Raises:
-      UnexpectedTracerError: when it is called, if an attribute, or a value that
-        `decomposition` closes over, is traced.
+      UnexpectedTracerError: when the function is called, if an attribute is traced, or if
+        `decomposition` closes over a traced value.
 
     Example:
       >>> def sines_over_cosines(x):
@@ -135,7 +135,7 @@ def composite(decomposition: Callable[P, T], name: str, version: int = 0) -> Cal
         jaxpr, _, consts = jaxpr_trace.trace_to_jaxpr(flat, avals, info)
         if any(isinstance(c, Tracer) for c in consts):
             raise errors.UnexpectedTracerError(
-                f"composite {name!r}: its decomposition uses a traced value from outside; pass it as "
+                f"composite {name!r}: its decomposition closes over a traced value; pass the value as "
                 "an argument"
             )
         outs = composite_p.bind(

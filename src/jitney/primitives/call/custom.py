@@ -1,9 +1,8 @@
 """Calls of programs with user-defined derivatives: `custom_jvp_call`, `custom_vjp_call`.
 
 Evaluation and lowering use the program itself; differentiation calls the rules, which are
-parameters.
-The rules are flat: they map sequences of values to sequences of values (`api.custom_jvp` and
-`api.custom_vjp` build them from users' functions).
+parameters of the equation. The rules are flat: they map sequences of values to sequences of values.
+`api.custom_jvp` and `api.custom_vjp` build them from users' functions.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def without_axis(zero: Zero) -> Zero:
 
 
 def visible_tangent(tangent: Tangent, symbolic: bool) -> Tangent:
-    """Returns a tangent for a user's rule: dense, or a `SymbolicZero` if `symbolic`."""
+    """Returns a tangent for a user's rule; a zero is dense, or a `SymbolicZero` if `symbolic`."""
     if not isinstance(tangent, Zero):
         return tangent
     return SymbolicZero(tangent.aval) if symbolic else tangent.instantiate()
@@ -114,14 +113,14 @@ def _custom_jvp_call_jvp(
 
 
 def with_shape(x: Value) -> Value:
-    """Returns an operand for a user's rule: a Python scalar becomes an array."""
+    """Returns an operand for a user's rule, in which a Python scalar becomes an array."""
     return owned(x) if type(x) in (int, float, complex) else x
 
 
 def _check_value(
     kind: str, rule: FlatRule, name: str, outs: Sequence[Any], program: ClosedJaxpr
 ) -> None:
-    """Raises TypeError unless a rule's results have the types of the function's own results."""
+    """Raises TypeError unless the results of a rule have the types of the function's results."""
     avals: list[Any] = [*map(get_aval, outs)]
     wanted: list[Any] = program.out_avals
     if [(a.shape, a.dtype) for a in avals] == [(a.shape, a.dtype) for a in wanted]:
@@ -157,7 +156,7 @@ def _used(values: Sequence[T], used: Sequence[bool]) -> list[T]:
 def _custom_jvp_call_transpose(
     cts: Sequence[Cotangent], *args: Operand, call_jaxpr: ClosedJaxpr, **_: Any
 ) -> tuple[Sequence[Cotangent | None], Log]:
-    """Transposes the operations of the program, for functions that are linear themselves."""
+    """Transposes the operations of the program, for functions that are linear."""
     return logged_backward_pass(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
 
 
@@ -175,13 +174,14 @@ def _result(
     """Returns a result of a rule, with the batch axis in front if `mapped`.
 
     Raises:
-      ValueError: if it is batched although the function's own results are not.
+      ValueError: if the rule's result is batched although the function's result is not.
     """
     if isinstance(x, Zero):
         return with_axis(x, axis_data.size) if mapped else x
     if not mapped and dim is not None:
         raise ValueError(
-            f"the rule {rule} differs along the axis of a vmap, but the function itself does not"
+            f"the result of the rule {rule} depends on the index of a vmap, but the result of the "
+            "function does not"
         )
     return move_to(x, dim, 0, axis_data.size, axis_data.along) if mapped else x
 
@@ -271,7 +271,7 @@ def _custom_vjp_call_jvp(
 def _custom_vjp_call_jet(
     primals: Primals, series: Sequence[jet.Terms], *, call_jaxpr: ClosedJaxpr, **_: Any
 ) -> tuple[Sequence[Value], Sequence[jet.Terms]]:
-    # The custom rule is for reverse mode only, so the series is that of the function's operations.
+    # The custom rule is for reverse mode only; the series is computed from the function's operations.
     return jet_flat(
         lambda *xs: eval_jaxpr(call_jaxpr.jaxpr, call_jaxpr.consts, *xs),
         primals,
@@ -292,7 +292,7 @@ def differentiate_custom_vjp(
     call_jaxpr: ClosedJaxpr | None = None,
     **_: Any,
 ) -> tuple[list[Value], list[Tangent]]:
-    """Runs the forward rule, and binds the backward rule as a linear operation on the tangents.
+    """Runs the forward rule, and binds `custom_lin`, whose transpose is the backward rule.
 
     Returns: (results, tangents).
     """
@@ -378,7 +378,7 @@ class _BatchedRules:
       fwd, bwd: the unbatched rules.
       axis_data: the batch axis.
       tag: tag of the trace that batches the function.
-      dims: batch dimension of each operand, None if it is not batched.
+      dims: batch dimension of each operand, or None if it is not batched.
       mapped: whether the results are batched, along their leading axis.
       residual_dims: batch dimensions of the residuals, set by the forward rule.
     """
@@ -454,7 +454,7 @@ def _gathered_cotangent(
         return with_axis(ct, axis_data.size) if mapped else ct
     if mapped:
         return move_to(ct, dim, 0, axis_data.size, axis_data.along)
-    # All indices share an unbatched operand: their cotangents are summed.
+    # An unbatched operand is used at all indices, so its cotangents are summed.
     return ct if dim is None else calculus.reduce_sum(ct, axes=(dim,))
 
 
@@ -476,7 +476,7 @@ text.printing_rules["custom_vjp_call"] = _print_custom_vjp
 
 # --- remat_opt -----------------------------------------------------------------------------------
 
-# The forward rule of a custom_vjp function in programs. Where its residuals are not read, as in the
+# The forward rule of a custom_vjp function in programs. If its residuals are not read, as in the
 # known part of a checkpointed function, it is replaced by the function itself.
 remat_opt_p = declare("remat_opt", multiple_results=True)
 calls_program(remat_opt_p, "fwd_jaxpr")
@@ -532,7 +532,7 @@ remat_opt_p.absent("transpose", why="a forward function is not linear")
 
 # --- custom_lin -----------------------------------------------------------------------------------
 
-# The derivative of a custom_vjp function: a linear operation that is defined by its transpose only.
+# The derivative of a custom_vjp function, a linear operation of which only the transpose is defined.
 custom_lin_p = declare("custom_lin", multiple_results=True)
 custom_lin_p.passes_refs = True
 custom_lin_p.varying(varying.as_declared)
@@ -572,7 +572,7 @@ def _flag(x: Operand) -> Operand:
 
 _FORWARD = (
     "jvp of a custom_vjp function: its rules define reverse mode only, but jvp, jacfwd and "
-    "hessian use forward mode. A custom_jvp rule works for both modes."
+    "hessian use forward mode. Define a custom_jvp rule, which works for both modes."
 )
 
 

@@ -2,9 +2,8 @@
 
 `bind(*operands, subfuns=(function,))` calls a wrapped function of flat values. In eager mode it
 runs the function; within a trace it records an equation whose parameter `call_jaxpr` or `jaxpr` is
-the traced program. `bind` also accepts that parameter in place of the function.
-Lowering inlines the program. The other parameters of `xla_metadata_call` are attributes for the
-compiler.
+the traced program. `bind` also accepts this parameter in place of the function. Lowering inlines
+the program. The other parameters of `xla_metadata_call` are attributes for the compiler.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ if TYPE_CHECKING:
 
 
 class FunctionCall(CallPrimitive):
-    """A primitive that calls a function from flat values to a sequence of flat values.
+    """A primitive that calls a function of flat values, which returns a sequence of flat values.
 
-    The called program is the parameter `parameter` of its equations.
+    In equations, the called program is the parameter with the name `parameter`.
     """
 
     def __init__(self, name: str, parameter: str) -> None:
@@ -62,10 +61,10 @@ class FunctionCall(CallPrimitive):
         """Calls the function `subfuns[0]`, or a program.
 
         Args:
-          *args: arguments of the function, preceded by the values of the program's constants if it
-            is a program that is not closed.
-          **params: `subfuns`, a tuple with the function, or the program under the name of the
-            equation's parameter; further parameters of the equation.
+          *args: the arguments. If a program that is not closed is called, the values of its
+            constants precede them.
+          **params: `subfuns`, a tuple that contains the function, or the program under the name of
+            the equation's parameter; and further parameters of the equation.
         """
         if "subfuns" not in params:
             called: Jaxpr = params.pop(self.parameter)
@@ -90,7 +89,7 @@ class FunctionCall(CallPrimitive):
         return state.trace.process_primitive(self, operands, {**params, self.parameter: program})
 
     def get_bind_params(self, params: dict[str, Any]) -> dict[str, object]:
-        """Converts an equation's parameters to those of `bind`: its program to a function."""
+        """Converts an equation's parameters to those of `bind`; its program becomes a function."""
         program: ClosedJaxpr = params[self.parameter]
         function = wrap_init(jaxpr_as_fun(program), debug_info=program.jaxpr.debug_info)
         other_params = {name: value for name, value in params.items() if name != self.parameter}
@@ -200,7 +199,7 @@ closed_call_p = declare_call("closed_call")
 xla_metadata_call_p = declare_call("xla_metadata_call", "jaxpr")
 
 
-# --- of libraries ---------------------------------------------------------------------------------
+# --- for libraries --------------------------------------------------------------------------------
 
 _PARAMETER = "call_jaxpr"
 
@@ -238,8 +237,8 @@ def register_call_primitive_rules(
       name: accepted for compatibility; messages show the name of `prim`.
       transpose_rule: a function (cotangents of the results, *operands, call_jaxpr, **parameters).
         Each operand whose cotangent is needed is replaced by an accumulator, whose method `accum`
-        adds a cotangent. It may return entries of the log of the backward pass. The default is
-        `functools.partial(eval_jaxpr_transpose, prim)`.
+        adds a cotangent. The function may return entries for the log of the backward pass. The
+        default is `functools.partial(eval_jaxpr_transpose, prim)`.
       inline_jax_late: accepted for compatibility; lowering always inlines the program.
     """
 
@@ -269,7 +268,7 @@ def eval_jaxpr_transpose(
     Args:
       prim: the primitive that calls the transposed program.
       ct: cotangents of the results.
-      *args: the operands, with an accumulator in place of each operand that the call is linear in.
+      *args: the operands, with an accumulator in place of each operand in which the call is linear.
       call_jaxpr: the program.
       **params: further parameters of the call.
 
@@ -289,10 +288,10 @@ def eval_jaxpr_transpose(
 
 
 class _WithAccumulators:
-    """An adapter from a transpose rule that adds to accumulators to one that returns cotangents.
+    """Adapts a transpose rule that adds to accumulators to the interface that returns cotangents.
 
     Attributes:
-      default: the rule that it replaces.
+      default: the rule that the adapter replaces.
     """
 
     __name__ = "transpose_rule"

@@ -1,7 +1,7 @@
-"""`fused_call`: a call of a program that is to be compiled to one kernel.
+"""`fused_call`: a call of a program that should be compiled to one kernel.
 
-The memory space of the program's operands is left open, and equations declare that of the results.
-Lowering inlines the program, whose loops the compiler fuses in any case.
+The memory space of the program's operands is unspecified; that of the results is a parameter of the
+equation. Lowering inlines the program, whose operations the compiler fuses in any case.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Fused(FunctionCall):
-    """The primitive; results that a transformation adds are in device memory."""
+    """The primitive `fused_call`; results that a transformation adds are in device memory."""
 
     def call(
         self, program: ClosedJaxpr, operands: Sequence[Value], params: dict[str, Any]
@@ -60,7 +60,7 @@ def _fused_call_jvp(
     primals: Primals, tangents: Tangents, *, jaxpr: ClosedJaxpr, out_spaces: tuple[MemorySpace, ...]
 ) -> Any:
     outs, douts = _differentiated(primals, tangents, jaxpr=jaxpr, out_spaces=out_spaces)
-    # Zeros are types of results that the caller sees.
+    # The types of zeros are those of the results that the caller sees.
     pairs = zip(douts, out_spaces, strict=True)
     return outs, [Zero(in_space(t.aval, s)) if isinstance(t, Zero) else t for t, s in pairs]
 
@@ -75,7 +75,7 @@ def _fused_call_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 def _fused_call_partial(
     trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
 ) -> list[Any]:
-    """Splits a call in two, whose results are all in device memory."""
+    """Splits a call into two calls, whose results are all in device memory."""
 
     def late_call(late: ClosedJaxpr, operands: Sequence[Value]) -> list[Any]:
         spaces = (MemorySpace.Device,) * len(late.out_avals)

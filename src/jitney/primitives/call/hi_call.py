@@ -1,10 +1,10 @@
-"""`VJPHiPrimitive`: user-defined operations on pytrees with derivatives and batching rules.
+"""`VJPHiPrimitive`: user-defined operations on pytrees, with derivatives and batching rules.
 
-An instance is an operation for operands of given types; a call of it binds the primitive
-`call_hi_primitive`. Evaluation and compilation replace the equation by the method `expand`. Its
-derivative is the primitive `call_hi_primitive_linearized`, a function of residuals and tangents,
-which `vjp_bwd` transposes. If the operation also defines `jvp`, its operands are among the
-residuals, so that the linearized equation can be evaluated as well.
+An instance is an operation for operands of given types; calling it binds the primitive
+`call_hi_primitive`. Evaluation and compilation replace the equation by the operations of the method
+`expand`. The derivative is the primitive `call_hi_primitive_linearized`, a function of residuals
+and tangents, whose transpose is `vjp_bwd`. If the operation also defines `jvp`, its operands are
+among the residuals, so that the linearized equation can be evaluated, too.
 """
 
 from __future__ import annotations
@@ -47,20 +47,21 @@ if TYPE_CHECKING:
 
 
 class VJPHiPrimitive:
-    """Base class of user-defined operations on pytrees with derivatives and batching rules.
+    """The base class of user-defined operations on pytrees, with derivatives and batching rules.
 
-    In `__init__`, a subclass sets the attributes below and then calls `super().__init__()`. It
-    defines `expand`; for reverse mode, `vjp_fwd` and either `vjp_bwd` or `vjp_bwd_retval`; for
-    forward mode, `jvp`, or `lin` and `linearized`; and for `vmap`, `batch` or `batch_dim_rule`.
+    In `__init__`, a subclass sets the attributes below and then calls `super().__init__()`. It must
+    define `expand`. To support reverse mode, it also defines `vjp_fwd` and either `vjp_bwd` or
+    `vjp_bwd_retval`; to support forward mode, `jvp`, or `lin` and `linearized`; and to support
+    `vmap`, `batch` or `batch_dim_rule`.
 
     Attributes:
       in_avals: a tuple of pytrees of types, one for each operand.
       out_aval: a pytree of types.
-      params: a dict of hashable values that the operation depends on; each becomes an attribute.
+      params: a dict of hashable values on which the operation depends; each becomes an attribute.
 
     Raises:
-      AttributeError: if one of these is not set, or `vjp_bwd` and `vjp_bwd_retval` are both
-        defined.
+      AttributeError: if one of these attributes is not set, or if both `vjp_bwd` and
+        `vjp_bwd_retval` are defined.
 
     Example:
       >>> from jitney.experimental import hijax
@@ -118,9 +119,10 @@ class VJPHiPrimitive:
         raise self._undefined("reverse derivatives", "vjp_fwd")
 
     def vjp_bwd(self, res: PyTree, outgrad: PyTree, /, *arg_accums: PyTree) -> Log | None:
-        """Adds the cotangents of the operands to `arg_accums`, by their method `accum`.
+        """Adds the cotangents of the operands to `arg_accums`, calling their method `accum`.
 
-        It may return a dict with entries for the log of the backward pass (`VJP.with_logs`).
+        The method may return a dict with entries for the log of the backward pass
+        (`VJP.with_logs`).
         """
         cts = self.vjp_bwd_retval(res, outgrad)
         for accumulators, ct in zip(arg_accums, cts, strict=True):
@@ -146,7 +148,7 @@ class VJPHiPrimitive:
         raise self._undefined("linearize", "lin and linearized")
 
     def transpose(self, out_ct: PyTree, *maybe_accums: PyTree) -> None:
-        """Adds cotangents to the accumulators that stand for the linear operands."""
+        """Adds cotangents to the accumulators that are passed in place of linear operands."""
         raise self._undefined("transposition", "transpose")
 
     def batch(self, axis_data: AxisData, args: PyTree, dims: PyTree) -> tuple[object, object]:
@@ -155,7 +157,7 @@ class VJPHiPrimitive:
         Args:
           axis_data: the batch axis.
           args: the operands.
-          dims: the batch dimension of each operand, None if it is not batched.
+          dims: the batch dimension of each operand, or None if it is not batched.
         """
         out_dim = self.batch_dim_rule(axis_data, dims)
         return VmapOf(self, axis_data, dims, out_dim)(*args), out_dim
@@ -165,7 +167,7 @@ class VJPHiPrimitive:
         raise self._undefined("vmap", "batch or batch_dim_rule")
 
     def dce(self, used_outs: PyTree) -> tuple[object, object, VJPHiPrimitive | None]:
-        """Returns (operands used, results kept, pruned operation or None to drop it)."""
+        """Returns (operands used, results kept, pruned operation, or None to drop it)."""
         if any(pytrees.tree_leaves(used_outs)):
             return True, True, self
         return False, False, None
@@ -332,7 +334,7 @@ call_hi_primitive_p.rules["dce"] = _dce
 
 
 class _Linearized(HiPrimitive):
-    """The derivative of an operation, linear in the tangents, which are its last operands."""
+    """The derivative of an operation. It is linear in its last operands, the tangents."""
 
     multiple_results = True
 
@@ -380,7 +382,7 @@ class _Linearized(HiPrimitive):
     def jvp(
         self, primals: Primals, tangents: Tangents, **params: Param
     ) -> tuple[Sequence[Value], Sequence[Tangent]]:
-        """Differentiates the operations that evaluate it."""
+        """Differentiates the operations that evaluate the linearized operation."""
         return jvp_flat(lambda *xs: self.to_lojax(*xs, **params), primals, tangents)
 
     def _logged_transpose(
@@ -450,7 +452,7 @@ class VmapOf(VJPHiPrimitive):
         return batch_flat(fun, self.axis_data, values, dims)
 
     def _at(self, outs: Sequence[Any], dims: Sequence[Any], wanted: Sequence[Any]) -> list[Tangent]:
-        """Moves the batch axis of each value to the dimension that is `wanted`."""
+        """Moves the batch axis of each value to its dimension in `wanted`."""
         size = self.axis_data.size
         return [
             x if w is None or isinstance(x, Zero) else move_to(x, d, w, size)
@@ -567,7 +569,7 @@ class VmapOf(VJPHiPrimitive):
     def batch_dim_rule(self, axis_data: AxisData, dims: PyTree, /) -> object:
         """Returns the dimensions of an outer batch axis in the results.
 
-        They are counted with this operation's own batch axis present.
+        They count the batch axis of this operation, too.
         """
         outer = self.in_tree.flatten_up_to(dims)
         inner = [

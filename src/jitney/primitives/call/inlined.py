@@ -1,4 +1,4 @@
-"""Shared rules of primitives that call a program: types and effects, inlining, transposition."""
+"""Rules of primitives that call a program: types, effects, inlining, transposition."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 
 def calls_program(prim: Primitive, parameter: str, *, lowered: bool = True) -> None:
-    """Gives `prim` the results, effects and lowering of the program in its parameter `parameter`.
+    """Sets rules by which `prim` has the types, effects and lowering of its program.
 
-    If `lowered` is False, no lowering rule is set.
+    The program is the parameter with the name `parameter`. If `lowered` is False, no lowering rule
+    is set.
     """
     prim.effectful = True
     prim.called = parameter
@@ -68,13 +69,13 @@ def transposed_call(
     """Transposes a call by calling the transposed program.
 
     Args:
-      transposed: function (whether each operand is linear, whether each result has a nonzero
+      transposed: a function (whether each operand is linear, whether each result has a nonzero
         cotangent) -> transposed program.
-      bind: calls a program on operands.
+      bind: a function that calls a program on operands.
       cts: cotangents of the results.
       args: operands.
 
-    Returns: (cotangents of the operands, log of the program).
+    Returns: a pair (cotangents of the operands, log of the program).
     """
     linear = tuple([type(x) is UndefinedPrimal for x in args])
     nonzero = tuple([type(ct) is not Zero for ct in cts])
@@ -90,17 +91,17 @@ def transposed_call(
 def other_dtypes(
     cts: Sequence[Cotangent], avals: Sequence[AbstractValue]
 ) -> tuple[np.dtype | None, ...] | None:
-    """Returns the dtypes of cotangents that differ from the dtypes of the results.
+    """Returns the dtypes of cotangents whose dtypes differ from those of the results.
 
-    Users' backward rules may widen cotangents, and operations that only move elements pass them on.
+    Users' backward rules may widen cotangents, and operations that only move elements preserve
+    their dtypes.
 
     Args:
       cts: cotangents of the results.
       avals: types of the results.
 
-    Returns: for each nonzero cotangent its dtype, or None if it is that of the result's cotangent
-    type;
-      None if all are.
+    Returns: for each nonzero cotangent, its dtype, or None if that is the dtype of the result's
+      cotangent type. If this applies to all cotangents, the result is None.
     """
     found = [_other_dtype(ct, a) for ct, a in zip(cts, avals, strict=True) if type(ct) is not Zero]
     return None if all([dtype is None for dtype in found]) else tuple(found)
@@ -114,7 +115,7 @@ def _other_dtype(ct: Cotangent, aval: AbstractValue) -> np.dtype | None:
 
 
 def of_own_dtypes(cts: Sequence[Cotangent], avals: Sequence[AbstractValue]) -> list[Cotangent]:
-    """Converts cotangents to the dtypes of the results' cotangent types, as loops require."""
+    """Converts cotangents to the dtypes of the results' cotangent types, which loops require."""
     return [
         ct
         if isinstance(ct, Zero) or _other_dtype(ct, a) is None

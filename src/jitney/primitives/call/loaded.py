@@ -1,6 +1,6 @@
-"""`loaded_program`: a call of a tensor IR program that was traced by another process.
+"""`loaded_program`: a call of a tensor IR program that another process traced.
 
-It wraps the program in a jaxpr, for code that reads types and shardings from one.
+It wraps the program in a jaxpr, for code that reads types and shardings from a jaxpr.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 loaded_program_p = declare("loaded_program", multiple_results=True)
 for _slot in ("eager", "jvp", "transpose", "batch"):
-    loaded_program_p.absent(_slot, why="compiled already; only `Compiled` calls it")
+    loaded_program_p.absent(_slot, why="it is compiled already, and only `Compiled` calls it")
 
 
 class LoadedModule:

@@ -1,7 +1,7 @@
 """`program_order`: a call whose equations the compiler does not reorder.
 
-Lowering inlines the program. With `enforce`, a barrier precedes each equation but the first: the
-operands of an equation become available together with the results of the equation before it.
+Lowering inlines the program. With `enforce`, a barrier precedes each equation except the first one:
+the operands of an equation become available together with the results of the preceding equation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class _ProgramOrder(FunctionCall):
-    """The primitive; a transformed program with other operands excludes none of them."""
+    """The primitive; if a transformation changes the operands, the order applies to all of them."""
 
     def call(
         self, program: ClosedJaxpr, operands: Sequence[Value], params: dict[str, Any]
@@ -53,7 +53,7 @@ def _fenced(atoms: Sequence[Any], env: dict[Var, Any]) -> None:
 
 
 def _awaiting(eqn: JaxprEqn) -> list[Any]:
-    """Returns the operands of an equation that the order applies to."""
+    """Returns the operands of an equation to which the order applies."""
     atoms: list[Any] = [a for a in eqn.invars if not isinstance(a, Literal)]
     if eqn.primitive is program_order_p and not eqn.params["enforce"]:
         mask: Sequence[bool] = eqn.params["exclude_mask"]
@@ -67,7 +67,7 @@ def _awaiting(eqn: JaxprEqn) -> list[Any]:
 
 @memoize_by_identity
 def _ordered(closed: ClosedJaxpr, strict_in: bool, strict_out: bool) -> ClosedJaxpr:
-    """Returns the program with a barrier before each equation but the first.
+    """Returns the program with a barrier before each equation except the first one.
 
     Args:
       closed: the program.
@@ -133,7 +133,7 @@ def _program_order_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     remaining = iter(smaller.invars)
     following = next(remaining, None)
     kept: list[bool] = []
-    for atom in eqn.invars:  # those that remain are in order
+    for atom in eqn.invars:  # the remaining ones are in order
         kept.append(atom is following)
         following = next(remaining, None) if kept[-1] else following
     mask = _kept(eqn.params["exclude_mask"], kept)

@@ -1,9 +1,9 @@
 """Rematerialization: `remat2`, a program whose residuals are mostly recomputed, and `name`.
 
-Evaluation and lowering use the program itself. Linearization splits it: the part determined by the
-known operands is evaluated immediately. The remainder becomes an equation whose program also
-contains the known equations that it needs, and recomputes them. Its operands are those of the
-program and the values that the policy saves.
+Evaluation and lowering use the program itself. Linearization splits it: the part that depends on
+known operands only is evaluated immediately. The remainder becomes an equation whose program also
+contains the known equations on which it depends, and thus recomputes their results. Its operands
+are those of the original program and the values that the policy saves.
 """
 
 from __future__ import annotations
@@ -153,8 +153,8 @@ def bind_program(
 ) -> list[Value]:
     """Binds `remat2` to a program and its operands.
 
-    The parameter `prevent_cse` is a flag, or a sequence of flags for the leading operands. All
-    further operands are put behind the optimization barrier; constants are not.
+    The parameter `prevent_cse` is a flag, or a sequence of flags for the leading operands: whether
+    an operand passes through the optimization barrier. All further operands do; constants do not.
     """
     flags = params["prevent_cse"]
     if not isinstance(flags, bool):
@@ -165,7 +165,7 @@ def bind_program(
 
 
 def _flags(prevent_cse: bool | Sequence[bool], n: int) -> list[bool]:
-    """Returns, for each of `n` operands, whether it is put behind the optimization barrier."""
+    """Returns, for each of `n` operands, whether it passes through the optimization barrier."""
     return [prevent_cse] * n if isinstance(prevent_cse, bool) else list(prevent_cse)
 
 
@@ -181,7 +181,7 @@ def _remat_jvp(
     primals: Primals, tangents: Tangents, *, jaxpr: Jaxpr, **params: object
 ) -> tuple[Sequence[Value], Sequence[Tangent]]:
     nonzero = tuple(type(t) is not Zero for t in tangents)
-    # Writes to references within the program are recomputed with the rest, as values.
+    # Writes to references within the program are recomputed like values.
     program, nonzero_out = jvp_jaxpr(discharged(closed_of(jaxpr)), nonzero, False)
     nonzero_tangents = [t for t in tangents if type(t) is not Zero]
     outs = bind_program(program, [*primals, *nonzero_tangents], params)
@@ -225,7 +225,7 @@ def _remat_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 
 @memoize_by_identity
 def _pruned(jaxpr: Jaxpr, used: tuple[bool, ...]) -> tuple[Jaxpr, list[bool]]:
-    """Prunes `jaxpr` to the results in `used`; also returns which operands it still needs."""
+    """Prunes `jaxpr` to the results in `used`, and returns the operands that it still needs."""
     kept, needed = dce_jaxpr(jaxpr, used)
     invars = [v for v, n in zip(kept.invars, needed, strict=True) if n]
     info = kept.debug_info._replace(arg_names=(None,) * len(invars), result_paths=None)
@@ -264,9 +264,11 @@ class _Divided:
     """A program split for linearization.
 
     Attributes:
-      known: maps known operands to known results and values to save; `consts` are its constants.
-      late: computes the unknown results. Its operands are those marked in `needed` among the saved
-        values, the constants, the known operands and the unknown operands.
+      known: the program that maps known operands to known results and values to save; `consts` are
+        its constants.
+      late: the program that computes the unknown results. Its operands are the saved values, the
+        constants, the known operands and the unknown operands, as far as they are marked in
+        `needed`.
       out_unknown: whether each result is unknown.
     """
 
@@ -303,7 +305,7 @@ def _divided(jaxpr: Jaxpr, unknown: tuple[bool, ...], policy: Policy | None) -> 
     whole = _with_recomputation(program.replace(eqns=parts.again), residuals, late.jaxpr, saved)
     late_program, needed = dce_jaxpr(whole, (True,) * len(whole.outvars))
     alive = {v for v, n in zip(whole.invars, needed, strict=True) if n}
-    # Values that only the derivative needs are saved first, then those the forward pass also reads.
+    # Values that only the derivative reads are saved first, followed by those of the forward pass.
     saved = [v for v in saved if v in alive]
     program = program.replace(eqns=parts.forward)
     shared = _read_elsewhere(program, outs, saved)
@@ -337,8 +339,8 @@ def _with_recomputation(
 ) -> Jaxpr:
     """Prepends to `late` the equations of `known` that recompute its residuals from saved values.
 
-    Its operands are the saved values, the constants and operands of `known`, and the operands of
-    `late` except the residuals.
+    The operands of the result are the saved values, the constants and operands of `known`, and the
+    operands of `late` except the residuals.
     """
     eqns = [_again(eqn) for eqn in known.eqns]
     place: dict[Var, Atom] = dict(zip(late.invars[: len(residuals)], residuals, strict=True))
@@ -367,7 +369,8 @@ def _read_elsewhere(jaxpr: Jaxpr, outs: Sequence[Atom], saved: Sequence[Var]) ->
 def _rounding(jaxpr: Jaxpr, shared: dict[Var, Var]) -> Jaxpr:
     """Rounds the values in `shared` to their dtype before equations of `jaxpr` read them.
 
-    Otherwise the compiler could use more digits in the forward pass than the saved value has.
+    Otherwise the compiler could use values of higher precision in the forward pass than those that
+    are saved.
     """
     eqns: list[JaxprEqn] = []
     for eqn in jaxpr.eqns:
@@ -422,7 +425,7 @@ def _transposed(
 ) -> TransposedProgram:
     """Returns the transposed program.
 
-    It first recomputes the part that depends on no linear operand.
+    It first recomputes the part that does not depend on linear operands.
     """
     known, late, out_unknown, n_residuals = trace_partially(closed_of(jaxpr), linear, True)
     assert all(out_unknown)
@@ -448,7 +451,7 @@ def _transposed(
 
 
 def _without_unused(jaxpr: Jaxpr) -> Jaxpr:
-    """Removes equations that only contribute to tangents which a branch ignores.
+    """Removes equations whose results only contribute to tangents that a branch ignores.
 
     Programs within equations are left unchanged, as in JAX.
     """

@@ -1,9 +1,9 @@
-"""Splits programs by a rematerialization policy, including the bodies of loops and branches.
+"""Splitting of programs, including loops and branches, by a rematerialization policy.
 
-Each equation becomes two: one for the forward pass, which also returns the values saved within it,
-and one that recomputes the others, which takes the saved values as operands. Values saved in the
-body of a `scan` are stacked along a new leading axis; those saved in a branch of a `cond` are zero
-if another branch was taken.
+Each equation becomes two equations: one for the forward pass, which also returns the values saved
+within it, and one that takes the saved values as operands and recomputes the others. Values saved
+in the body of a `scan` are stacked along a new leading axis. Values saved in a branch of a `cond`
+are zero if another branch was taken.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ Recompute, Saveable = RecomputeType(), SaveableType()
 
 
 class Offloadable(NamedTuple):
-    """The decision of a policy to save a value in another memory until the derivative reads it.
+    """The decision of a policy to keep a value in another memory until the derivative reads it.
 
-    On a CPU, where all memories are the same, the value is saved and not copied.
+    On a CPU, where all memories are the same, the value is saved without a copy.
 
     Attributes:
-      src: the kind of the memory that holds the value: "device", "pinned_host" or "unpinned_host".
-      dst: the kind of the memory that keeps it.
+      src: the kind of memory that holds the value: "device", "pinned_host" or "unpinned_host".
+      dst: the kind of memory in which to keep it.
     """
 
     src: str
@@ -73,8 +73,8 @@ class Division:
 
     Attributes:
       forward: equations of the forward pass.
-      again: equations that recompute what is not saved.
-      kept: variables that `forward` computes and `again` takes.
+      again: equations that recompute the values that are not saved.
+      kept: variables that `forward` computes and `again` takes as operands.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ def divide(eqns: Sequence[JaxprEqn], policy: Policy | None) -> Division:
     kept: set[Var] = set()
     for eqn in eqns:
         if any([isinstance(e, InputEffect) for e in eqn.effects]):
-            # References may have changed by then, and must not be written a second time.
+            # References may have changed by the time of recomputation, and must not be written twice.
             part = Division([eqn], [], eqn.outvars)
         else:
             part = Division([eqn], [eqn], []) if policy is None else _divided(eqn, policy, kept)
@@ -127,7 +127,7 @@ def _divided(eqn: JaxprEqn, policy: Policy, kept: set[Var]) -> Division:
 
 
 def _offloaded(eqn: JaxprEqn, avals: Sequence[ShapedArray], answer: Offloadable) -> Division:
-    """Saves the results of an equation in the memory that a policy names, and moves them back."""
+    """Moves the saved results of an equation to the memory that a policy names, and later back."""
     there, here = (
         MemorySpace.Host if kind.endswith("host") else MemorySpace.Device
         for kind in (answer.dst, answer.src)
@@ -162,8 +162,8 @@ def _divided_by_user(rule: Callable[..., Any], eqn: JaxprEqn, policy: Policy) ->
 def _programs(closed: ClosedJaxpr, policy: Policy) -> tuple[ClosedJaxpr, ClosedJaxpr, list[Var]]:
     """Splits a program by `policy`.
 
-    Returns: (the program with the saved values as additional results, the program with them as
-      additional operands, the variables of the saved values).
+    Returns: a tuple (program with the saved values as additional results, program with the saved
+      values as additional operands, variables of the saved values).
     """
     flat = without_calls(closed)
     program: Jaxpr = flat.jaxpr
@@ -175,7 +175,7 @@ def _programs(closed: ClosedJaxpr, policy: Policy) -> tuple[ClosedJaxpr, ClosedJ
     again = program.replace(
         eqns=parts.again, invars=[*program.invars, *parts.kept], debug_info=info
     )
-    again, _ = dce_jaxpr(again, (True,) * len(again.outvars))  # drops those for saved values
+    again, _ = dce_jaxpr(again, (True,) * len(again.outvars))  # drops the operands for saved values
     return ClosedJaxpr(forward, flat.consts), ClosedJaxpr(again, flat.consts), parts.kept
 
 

@@ -41,15 +41,16 @@ def _interleave(a: Value, b: Value, axis: int) -> Array:
 
 @api_boundary
 def associative_scan(fn: Callable[[T, T], T], elems: T, reverse: bool = False, axis: int = 0) -> T:
-    """Computes all prefix reductions of `elems` along `axis` with the associative function `fn`.
+    """Computes the prefix reductions of `elems` along `axis` by the associative function `fn`.
 
     Args:
-      fn: associative function (pytree, pytree) -> pytree that is elementwise along `axis`.
+      fn: an associative function (pytree, pytree) -> pytree that combines corresponding elements
+        along `axis`.
       elems: a pytree of arrays with equal sizes along `axis`.
       reverse: whether to compute suffix reductions, from the end.
-      axis: the axis to reduce along; negative ones count from the end.
+      axis: the axis along which to reduce; negative ones count from the end.
 
-    Returns: a pytree like `elems`. It takes about 2 log2(n) calls of `fn`.
+    Returns: a pytree like `elems`. About 2 log2(n) calls of `fn` are made for n elements.
 
     Raises:
       TypeError: if `fn` is not callable.
@@ -69,7 +70,8 @@ def associative_scan(fn: Callable[[T, T], T], elems: T, reverse: bool = False, a
     sizes = {shape_of(x)[k] for x, k in zip(values, axes, strict=True)}
     if len(sizes) > 1:
         raise ValueError(
-            f"lax.associative_scan: all arrays must have one size along axis {axis}, but their shapes "
+            f"lax.associative_scan: all arrays must have the same size along axis {axis}, but their "
+            "shapes "
             f"are {[shape_of(x) for x in values]}"
         )
     if reverse:

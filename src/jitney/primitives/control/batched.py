@@ -1,4 +1,4 @@
-"""Batching of a function along the leading axis: `vmap` for modules below `api`."""
+"""Batching of a function along the leading axis: `vmap` for modules that must not import `api`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lax.cond` and `lax.switch`: call one of several functions, selected by a value.
+"""`lax.cond` and `lax.switch`, which call one of several functions, selected by a value.
 
 The functions are traced and become branches of one equation of the primitive `cond`
 (`cond_primitive`).
@@ -50,13 +50,13 @@ def switch(
 
     Args:
       index: an integer scalar.
-      branches: functions of `operands`, at least one, whose results have the same structure and
-        types.
+      branches: a sequence of at least one function of `operands`. The results of all functions have
+        the same structure and types.
       *operands: pytrees of arrays.
-      operand: a single operand, by keyword, instead of `operands`.
+      operand: a single operand, passed by keyword instead of `operands`.
 
-    Returns: the result of the branch. Under `vmap` with batched indices, all branches are executed
-      and their results are selected.
+    Returns: the result of the branch. Under `vmap` with batched indices, all branches are executed,
+      and each result is selected from theirs.
 
     Raises:
       TypeError: if `index` is not an integer scalar, or the results have different types.
@@ -70,13 +70,13 @@ def switch(
       Array([-1, -2], dtype=int32)
     """
     if not all(callable(b) for b in branches):
-        raise TypeError(f"lax.switch: `branches` must hold functions only, but is {branches!r}")
+        raise TypeError(f"lax.switch: `branches` must contain functions only, but is {branches!r}")
     if operand is not None:
         operands = (operand,)
     aval: Any = get_aval(index)
     if aval.shape != ():
         raise TypeError(
-            f"lax.switch: `index` must have rank 0, but has shape {aval.shape}: {index}"
+            f"lax.switch: `index` must be a scalar, but has shape {aval.shape}: {index}"
         )
     if not dtypes.issubdtype(aval.dtype, np.integer):
         raise TypeError(
@@ -84,7 +84,7 @@ def switch(
         )
     functions = list(branches)
     if not functions:
-        raise ValueError("lax.switch: `branches` must hold one function or more, but is empty")
+        raise ValueError("lax.switch: `branches` must contain at least one function, but is empty")
     if len(functions) == 1:
         return functions[0](*operands)
     if config.disable_jit_enabled() and not isinstance(index, Tracer):
@@ -103,11 +103,11 @@ def conditional(
     operands: Sequence[PyTree],
     params: dict[str, Any] | None = None,
 ) -> T:
-    """Traces functions of pytrees, and binds `cond` to them; `names` are used in error messages."""
+    """Traces functions of pytrees, and binds `cond` to them; `names` are for error messages."""
     leaves, tree = pytrees.tree_flatten(tuple(operands))
     avals = [get_aval(x) for x in leaves]
     by_identity: dict[int, Traced] = {}
-    for f in functions:  # the same function may be several branches
+    for f in functions:  # several branches may be the same function
         if id(f) not in by_identity:
             by_identity[id(f)] = trace_function(f, tree, avals, "cond")
     traced = [by_identity[id(f)] for f in functions]
@@ -134,20 +134,20 @@ def cond(
     operand: PyTree = _MISSING,
     linear: object = None,
 ) -> T:
-    """Calls true_fun(*operands) if `pred` is true, else false_fun(*operands); only one is executed.
+    """Calls true_fun(*operands) if `pred` is true, otherwise false_fun(*operands).
 
     Args:
-      pred: a boolean or numeric scalar.
-      true_fun: function of `operands` to call if `pred` is true.
-      false_fun: function of `operands` to call otherwise, whose results have the same structure and
-        types. The older form cond(pred, x, true_fun, y, false_fun) passes a different operand to
-        each.
+      pred: the predicate, a boolean or numeric scalar.
+      true_fun: the function of `operands` to call if `pred` is true.
+      false_fun: the function of `operands` to call otherwise. Its results have the same structure
+        and types as those of `true_fun`. In the older form cond(pred, x, true_fun, y, false_fun),
+        each function has its own operand.
       *operands: pytrees of arrays.
-      operand: a single operand, by keyword, instead of `operands`.
+      operand: a single operand, passed by keyword instead of `operands`.
       linear: ignored; accepted for compatibility.
 
-    Returns: the result of the function. Under `vmap` with batched predicates, both are executed and
-      their results are selected.
+    Returns: the result of the function. Only one function is executed, except under `vmap` with a
+      batched predicate, where both are executed and their results are selected elementwise.
 
     Raises:
       TypeError: if `pred` is not a scalar, or the results have different types.
@@ -177,7 +177,7 @@ def cond(
     if not callable(true_fun) or not callable(false_fun):
         raise TypeError(
             f"lax.cond: `true_fun` and `false_fun` must be functions, but are {true_fun!r} and "
-            f"{false_fun!r}.\nInstead: between values, jnp.where(pred, x, y)"
+            f"{false_fun!r}.\nInstead: to select between values, jnp.where(pred, x, y)"
         )
     if operand is not _MISSING:
         operands = (operand,)
@@ -187,8 +187,8 @@ def cond(
     aval: Any = get_aval(pred)
     if aval.shape != ():
         raise TypeError(
-            f"lax.cond: `pred` must have rank 0, but has shape {aval.shape}: {pred}; jnp.where "
-            "selects elementwise"
+            f"lax.cond: `pred` must be a scalar, but has shape {aval.shape}: {pred}; use jnp.where "
+            "to select elementwise"
         )
     if aval.dtype != np.bool_ and not dtypes.issubdtype(aval.dtype, np.number):
         raise TypeError(f"lax.cond: `pred` must be a boolean or a number, but is {aval.dtype}")

@@ -1,7 +1,7 @@
-"""The transpose of `cond`: a `cond` of the transposed branches, made to return the same results.
+"""The transpose of `cond`: a `cond` of the transposed branches with a common set of results.
 
-A branch returns zeros for cotangents, and for log entries, that only other branches have. Since the
-executed branch is not known when tracing, an entry of the log is a `CondSum`.
+A branch returns zeros for those cotangents and log entries that only other branches have. Since the
+executed branch is not known during tracing, an entry of the log is a `CondSum`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 @record(frozen=True)
 class CondSum:
-    """A pytree of what each branch of a `cond` or `switch` logged under a name.
+    """A pytree of the entries that the branches of a `cond` or `switch` logged under one name.
 
     Attributes:
       index: index of the executed branch, an int32 scalar.
-      branches: the entry of each branch: zeros if it was not executed, None if it has no such
-        entry.
+      branches: the entry of each branch. It is zero if the branch was not executed, and None if the
+        branch does not have the entry.
     """
 
     index: Array
@@ -50,8 +50,8 @@ class TransposedBranches:
     """The transposes of branches.
 
     Attributes:
-      programs: map the nonlinear operands and the nonzero cotangents of results to cotangents of
-        linear operands and the leaves of the logs of all branches.
+      programs: the transposed programs, which map the nonlinear operands and the nonzero cotangents
+        of results to cotangents of linear operands and the leaves of the logs of all branches.
       has_ct: whether each linear operand has a cotangent.
       log_trees: structures of the logs.
     """
@@ -122,7 +122,8 @@ def _filled(
     Args:
       closed: a program that returns the cotangents marked in `has_ct`, then the leaves of its log.
       has_ct: whether it returns a cotangent for each linear operand.
-      wanted: whether the result must have a cotangent for each; zeros where `closed` has none.
+      wanted: whether the result must have a cotangent for each linear operand, which is zero if
+        `closed` does not have one.
       avals: types of the cotangents of the linear operands.
       before: types of the leaves of the logs of preceding branches.
       after: types of the leaves of the logs of following branches.

@@ -1,7 +1,8 @@
 """The primitive `cond`: executes one of several programs, selected by an integer.
 
 Its operands are an int32 index and the operands of the branches. Its derivative is a `cond` of the
-branches' derivatives; with a batched index all branches are executed and their results selected.
+branches' derivatives. If the index is batched, all branches are executed and their results are
+selected.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def _cond_lojax(
 def _with_contents(
     closed: ClosedJaxpr, changed: Sequence[bool], some: Sequence[bool], n_out: int
 ) -> ClosedJaxpr:
-    """Makes a discharged branch return the contents of all references that any branch changes."""
+    """Makes a discharged branch return the contents of every reference that any branch changes."""
     jaxpr = closed.jaxpr
     new = iter(jaxpr.outvars[n_out:])
     contents = [next(new) if c else v for v, c in zip(jaxpr.invars, changed, strict=True)]
@@ -117,7 +118,7 @@ def _with_contents(
 
 
 Platforms = tuple[tuple[str, ...] | None, ...]
-"""The platforms of each branch; None stands for all others."""
+"""The platforms of each branch; None stands for all other platforms."""
 
 CPU = "cpu"
 
@@ -126,15 +127,15 @@ def branch_for_cpu(platforms: Platforms) -> int:
     """Returns the index of the branch for the CPU platform.
 
     Raises:
-      NotImplementedError: if there is none.
+      NotImplementedError: if there is no such branch.
     """
     for i, names in enumerate(platforms):
         if names is None or CPU in names:
             return i
     listed = ", ".join(sorted(name for names in platforms for name in names or ()))
     raise NotImplementedError(
-        f"platform_dependent: no branch for platform {CPU}, and no default; the branches are for "
-        f"{listed or 'nothing'}"
+        f"platform_dependent: there is neither a branch for platform {CPU} nor a default; the "
+        f"branches are for {listed or 'no platform'}"
     )
 
 
@@ -230,7 +231,7 @@ def _cond_partial(
 ) -> list[Value]:
     branches: tuple[ClosedJaxpr, ...] = params["branches"]
     index, *operands = args
-    if unknown[0]:  # the branch is unknown, so all results are
+    if unknown[0]:  # as the branch is unknown, all results are unknown
         return trace.unknown_trace.process_primitive(cond_p, args, params)
     mask = list(unknown[1:])
     unknown_of_branches = [trace_partially(b, mask, False)[2] for b in branches]
@@ -280,14 +281,15 @@ def _cond_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 def _places_of_residuals(
     programs: Sequence[ClosedJaxpr], n_out: int
 ) -> tuple[tuple[AbstractValue, ...], list[int], list[tuple[int, ...]]]:
-    """Assigns the residuals of branches to shared result slots, or to the operands that they equal.
+    """Assigns the residuals of branches to shared result slots, or to operands that they are.
 
     Args:
       programs: the known parts of the branches.
       n_out: number of results before the residuals.
 
-    Returns: (types of the result slots; indices of operands that are residuals of some branch; for
-      each branch, the positions of its residuals among the slots followed by these operands).
+    Returns: a tuple (types of the result slots; indices of the operands that are residuals of a
+      branch; for each branch, the positions of its residuals among the slots followed by these
+      operands).
     """
     sources: list[list[int | None]] = []
     for program in programs:
@@ -312,9 +314,9 @@ def _places_of_residuals(
 def _shared_slots(
     residuals: list[Sequence[Any]],
 ) -> tuple[tuple[AbstractValue, ...], list[tuple[int, ...]]]:
-    """Assigns residuals to slots; equal types of different branches share a slot.
+    """Assigns residuals to slots, which branches share for residuals of the same type.
 
-    Returns: (types of the slots; for each branch, the slots of its residuals).
+    Returns: a pair (types of the slots; for each branch, the slots of its residuals).
     """
     slots: list[Any] = []
     places: list[tuple[int, ...]] = []
@@ -334,9 +336,9 @@ def _shared_slots(
 def _with_other_residuals(
     closed: ClosedJaxpr, n_out: int, slots: tuple[Any, ...], own_places: tuple[int, ...]
 ) -> ClosedJaxpr:
-    """Makes `closed` return its residuals in their slots, and fillers in the other slots.
+    """Makes `closed` return its residuals in their slots, and dummy values in the other slots.
 
-    Residuals with a position past the slots are operands, not results.
+    A residual whose position is beyond the slots is an operand, and is not returned.
     """
 
     def fun(*args: Value) -> list[Value]:
@@ -393,19 +395,19 @@ def _cond_transpose(
 
 
 def _refuse_side_effects(branches: Sequence[ClosedJaxpr]) -> None:
-    """Raises NotImplementedError if a branch has effects that only the chosen one may have."""
+    """Raises NotImplementedError if a branch has effects that only a selected branch may have."""
     if any(isinstance(e, InputEffect) for b in branches for e in b.effects):
         # All branches run, so each would change the contents of the reference for all indices.
         raise NotImplementedError(
-            "vmap of cond with a batched predicate: a branch writes to a Ref, and all branches "
-            "run, so each would write. Use one predicate for the whole batch, or write outside "
-            "of the branches"
+            "vmap of cond with a batched predicate: a branch writes to a Ref, but all branches "
+            "are executed, so each would write. Use one predicate for the whole batch, or write "
+            "outside the branches"
         )
     if any(has_io(b.effects) for b in branches):
         raise NotImplementedError(
             "vmap of cond with a batched predicate: a branch calls io_callback, or another "
-            "function with side effects, and all branches run. Use one predicate for the whole "
-            "batch"
+            "function with side effects, but all branches are executed. Use one predicate for "
+            "the whole batch"
         )
 
 
@@ -431,8 +433,8 @@ def _cond_batch_with_axis(
         outs = bind_branches(index, moved, programs, params)
         return outs, [0 if s else None for s in some]
     _refuse_side_effects(branches)
-    # Every branch runs on all indices. Where an index does not take a branch, the operands of the
-    # branch are constants in differentiation, so that no NaN comes from there.
+    # Every branch is executed for all indices. At an index that does not take a branch, the operands
+    # of the branch are constants in differentiation, so that they do not contribute NaNs.
     size = axis_data.size
     kept = forwarded_by_all(branches)
     whole = [rules.to_front(x, 0 if b else None, size) for x, b in zip(moved, batched, strict=True)]

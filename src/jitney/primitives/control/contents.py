@@ -1,6 +1,6 @@
-"""Carries of a discharged `while_loop`: the contents of references among its constants.
+"""Carries of a discharged `while_loop` for the contents of references among its constants.
 
-The condition and the body have separate constants, and both may have the same reference.
+The condition and the body have separate constants, which may include the same reference.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def places_of_contents(
     cond_changed: Sequence[bool], body_changed: Sequence[bool], same: Sequence[int | None]
 ) -> tuple[list[int], list[int | None]]:
-    """Determines which references' contents are carried, and which carry each constant reads.
+    """Determines the references whose contents are carried, and the carry that each constant reads.
 
     Args:
       cond_changed, body_changed: whether the condition and the body write to each of their
@@ -27,8 +27,8 @@ def places_of_contents(
       same: for each constant of the body, the index of the constant of the condition that is the
         same reference, or None.
 
-    Returns: (indices of constants whose contents are carried, with constants of the condition
-      before those of the body; for each constant the index of its carry, or None).
+    Returns: a pair (indices of the constants whose contents are carried, where the constants of the
+      condition precede those of the body; for each constant, the index of its carry, or None).
     """
     n = len(cond_changed)
     held = [k for k, is_changed in enumerate(cond_changed) if is_changed]
@@ -52,13 +52,13 @@ def run_with_contents(
 
     Args:
       part: the discharged program.
-      changed: whether it writes to each of its former references.
+      changed: whether the original program writes to each of its references.
       constants: the constants before discharge.
-      places: for each constant the index among `contents`, or None.
+      places: for each constant, its index in `contents`, or None.
       contents: the carried contents.
       carry: the other carries.
 
-    Returns: (its results, the contents after it ran).
+    Returns: a pair (results of the program, contents after it ran).
     """
     consts = [x if p is None else contents[p] for x, p in zip(constants, places, strict=True)]
     outs = eval_jaxpr(part.jaxpr, part.consts, *consts, *carry)

@@ -1,4 +1,4 @@
-"""`fori_loop`: a `scan` if its bounds are known at trace time, else a `while_loop`."""
+"""`fori_loop`: a `scan` if its bounds are known at trace time, otherwise a `while_loop`."""
 
 from __future__ import annotations
 
@@ -33,22 +33,24 @@ def fori_loop(
     *,
     unroll: int | bool | None = None,
 ) -> T:
-    """Repeats val = body_fun(i, val) for i from `lower` to `upper` - 1; returns the last `val`.
+    """Repeats val = body_fun(i, val) for `lower` <= i < `upper`, and returns the final `val`.
 
     Args:
-      lower: integer scalar, the first index.
-      upper: integer scalar of the same dtype, the index to stop before; a Python integer adopts the
-        dtype of the other bound if that is signed. If both are known at trace time, the loop is a
-        `scan` and supports reverse mode.
-      body_fun: function (index, value) -> value of the same structure and types.
+      lower: the first index, an integer scalar.
+      upper: the end of the range (exclusive), an integer scalar of the same dtype. A Python integer
+        adopts the dtype of the other bound if that is signed. If both bounds are known at trace
+        time, the loop is a `scan`, and supports reverse-mode differentiation.
+      body_fun: a function (index, value) -> value that preserves the structure and types of the
+        value.
       init_val: a pytree of arrays.
-      unroll: for known bounds, the number of iterations in one pass of the compiled loop.
+      unroll: the number of iterations in one pass of the compiled loop, or True to unroll the loop
+        completely. This requires bounds that are known at trace time.
 
-    Returns: the last value, a pytree like `init_val`.
+    Returns: the final value, a pytree like `init_val`.
 
     Raises:
-      TypeError: if the bounds are not integers of the same dtype, or the result of the body has
-        another type than the value.
+      TypeError: if the bounds are not integers of the same dtype, or if the result of the body does
+        not have the types of `init_val`.
       ValueError: if `unroll` is given and the trip count is unknown at trace time.
 
     Example:
@@ -81,8 +83,8 @@ def fori_loop(
         return result
     if unroll is not None and unroll != 1:
         raise ValueError(
-            "lax.fori_loop: `unroll` needs a number of iterations that is known when the function is "
-            "traced, and `lower` or `upper` is a traced value"
+            "lax.fori_loop: `unroll` requires that the number of iterations is known when the "
+            "function is traced, but `lower` or `upper` is a traced value"
         )
     _, _, result = while_from(
         (_goes_on, None),
@@ -105,10 +107,10 @@ def _known(bound: Value) -> int | None:
 
 
 def _of_one_dtype(lower: Value, upper: Value) -> tuple[Value, Value]:
-    """Returns the bounds with equal dtypes: a weakly typed one adopts the other's signed dtype.
+    """Returns the bounds with equal dtypes; a weakly typed one adopts the other's signed dtype.
 
     Raises:
-      TypeError: if the dtypes differ otherwise.
+      TypeError: if the dtypes differ in another way.
     """
     low, high = (get_aval(x) for x in (lower, upper))
     if low.dtype == high.dtype:
@@ -120,5 +122,5 @@ def _of_one_dtype(lower: Value, upper: Value) -> tuple[Value, Value]:
         return lower, convert(upper, low.dtype)
     got = " and ".join(dtypes.long_name(t.dtype) for t in (low, high))
     raise TypeError(
-        f"lax.fori_loop: `lower` and `upper` must have one dtype, but are {got}; convert one by astype"
+        f"lax.fori_loop: `lower` and `upper` must have the same dtype, but are {got}; use astype"
     )

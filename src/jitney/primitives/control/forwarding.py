@@ -1,4 +1,4 @@
-"""Analysis of forwarded operands: results of programs that are operands, returned unchanged."""
+"""Analysis of forwarded operands: operands that a program returns unchanged as results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jitney.transforms.partial import dce_closed, dce_jaxpr
 
 
 def forwarded(jaxpr: Jaxpr) -> tuple[int | None, ...]:
-    """Returns for each result the index of the operand that it is, or None if it is computed.
+    """Returns for each result the index of the operand that is forwarded to it, or None.
 
     The analysis looks into loops, branches and calls.
     """
@@ -67,7 +67,7 @@ _RULES: dict[str, Callable[[JaxprEqn], tuple[int | None, ...]]] = {
 
 
 def constant_carries(body: ClosedJaxpr, n_consts: int) -> tuple[bool, ...]:
-    """Returns for each carry whether it never changes, in a loop with `body`(constants, carry)."""
+    """Returns which carries never change in a loop with `body`(constants, carry)."""
     return tuple(source == n_consts + k for k, source in enumerate(forwarded(body.jaxpr)))
 
 
@@ -75,13 +75,14 @@ def constant_carries(body: ClosedJaxpr, n_consts: int) -> tuple[bool, ...]:
 def with_carries_as_constants(
     closed: ClosedJaxpr, n_consts: int, moved: tuple[bool, ...], is_body: bool, behind: int
 ) -> ClosedJaxpr:
-    """Turns the carries marked in `moved` into constants of a loop's `closed`(constants, carry).
+    """Turns the carries marked in `moved` into constants of `closed`(constants, carry).
 
     Args:
-      closed: the condition or the body.
+      closed: the condition or the body of a loop.
       n_consts: number of its constants.
       moved: whether each carry is moved.
-      is_body: whether its results are the carries; the moved ones are then removed from them.
+      is_body: whether `closed` is the body, whose results are the carries; the moved carries are
+        removed from the results, too.
       behind: number of constants that precede the moved carries.
     """
     jaxpr = closed.jaxpr

@@ -1,8 +1,9 @@
-"""Lowering of loops and branches on values of user-defined types to ones on arrays.
+"""Lowering of loops and branches on values of user-defined types to loops and branches on arrays.
 
 This module implements the `lojax` rules of `scan`, `cond` and `while_loop`. The arrays that
-represent a mutable value are carried by loops and returned by branches. Its state, which determines
-their types, must be the same before and after an iteration, and after each branch.
+represent a mutable value are carried by loops and returned by branches. The state of such a value,
+which determines the types of the arrays, must be the same before and after an iteration, and the
+same after all branches.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def row_type(aval: AbstractValue) -> AbstractValue:
-    """Returns the type of a row of a value of type `aval`, as a scan's body takes it."""
+    """Returns the type of a row of a value of type `aval`, which is an operand of a scan's body."""
     if aval.is_high:
         high: Any = aval
         return high.dec_rank(None, high.leading_axis_spec())
@@ -56,10 +57,10 @@ def scan_on_arrays(
     """Evaluates a `scan` on user-defined types as a `scan` on arrays; returns its results.
 
     Args:
-      values: its operands.
-      params: its parameters.
-      bind: (constants, carry, rows, body, parameters) -> results of a `scan` on arrays.
-      reordered: permutes the operands and results of a program.
+      values: the operands.
+      params: the parameters.
+      bind: a function (constants, carry, rows, body, parameters) -> results of a `scan` on arrays.
+      reordered: a function that permutes the operands and results of a program.
     """
     n, n_plain = flat_trees.sizes(params)
     m = n + n_plain
@@ -111,8 +112,8 @@ def _check_states(low: Lowered, what: str) -> None:
     for first, last in zip(low.in_avals, low.finals, strict=True):
         if last is not None and last != first:
             raise TypeError(
-                f"{what} changes the state of a mutable value of type {last.aval}: it is {last.qdd} "
-                f"after it, and {getattr(first, 'qdd', None)} before"
+                f"{what} changes the state of a mutable value of type {last.aval} from "
+                f"{getattr(first, 'qdd', None)} to {last.qdd}; it must preserve the state"
             )
 
 
@@ -128,8 +129,8 @@ def cond_on_arrays(
     for low in lows[1:]:
         if low.finals != first.finals:
             raise TypeError(
-                "cond: after all branches a mutable value must be in the same state, but the states "
-                f"are {first.finals} and {low.finals}"
+                "cond: all branches must leave a mutable value in the same state, but the states are "
+                f"{first.finals} and {low.finals}"
             )
     outs = bind(index, first.operands(operands), [low.closed for low in lows])
     return first.results(outs, operands)
@@ -152,18 +153,18 @@ def while_on_arrays(
     The arrays that represent mutable values are carried.
 
     Args:
-      values: its operands.
-      params: its parameters.
-      bind: (operands, parameters) -> results of a `while_loop` on arrays.
-      as_loop_part: (function, types of carries, original program) -> (program, values that the
-        function closes over, its first operands).
+      values: the operands.
+      params: the parameters.
+      bind: a function (operands, parameters) -> results of a `while_loop` on arrays.
+      as_loop_part: a function (function, types of carries, original program) -> (program, values
+        over which the function closes, which are the first operands of the program).
     """
     n, m = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     cond, body = lower_program(params["cond_jaxpr"]), lower_program(params["body_jaxpr"])
     _check_states(body, "the body of a while_loop")
     if _writes(cond):
-        raise TypeError("while_loop: the condition cannot change a mutable value of a user's type")
-    held: dict[int, tuple[AvalQDD, Value]] = {}  # by id: condition and body may share it
+        raise TypeError("while_loop: the condition must not change a mutable value of a user's type")
+    held: dict[int, tuple[AvalQDD, Value]] = {}  # by id, since condition and body may share a value
     for aval, x in zip((*cond.in_avals[:n], *body.in_avals), values, strict=True):
         if isinstance(aval, AvalQDD):
             held[id(x)] = aval, x

@@ -1,4 +1,4 @@
-"""`map`: applies a function to rows, sequentially or in batches."""
+"""`map`, which applies a function to rows, sequentially or in batches."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def map(  # noqa: A001
     Args:
       f: a function of a row.
       xs: a pytree of arrays with equal leading sizes.
-      batch_size: number of rows to process at once with `vmap`; a smaller batch for the remainder
-        comes last. With None or 0, rows are processed one at a time.
+      batch_size: the number of rows that are processed at once with `vmap`; the last batch may be
+        smaller. With None or 0, rows are processed one at a time.
 
-    Returns: a pytree of arrays with this leading size. `jax.vmap(f)(xs)` processes all rows at
-    once.
+    Returns: a pytree of arrays with the same leading size. (`jax.vmap(f)(xs)` processes all rows at
+      once.)
 
     Example:
       >>> lax.map(lambda row: row.sum(), jnp.array([[1, 2], [3, 4], [5, 6]]))
@@ -48,7 +48,7 @@ def map(  # noqa: A001
 
 
 def _map_rows(source: Source, f: Callable[[X], Y], xs: X) -> Y:
-    """Applies `f` to each row; functions with the same `source` are traced once."""
+    """Applies `f` to each row; functions derived from the same `source` are traced once."""
     _, ys = scan_from(source, lambda _, x: ((), f(x)), (), xs)
     return ys
 

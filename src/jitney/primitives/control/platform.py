@@ -1,4 +1,4 @@
-"""`platform_dependent`: selects a function by platform.
+"""`platform_dependent`, which selects a function by platform.
 
 In programs it is a `cond` whose branches are labeled with platforms and whose index is
 `platform_index`. Lowering resolves the choice and drops the other branches.
@@ -52,12 +52,12 @@ def platform_dependent(
     default: Callable[..., T] | None = None,
     **per_platform: Callable[..., T],
 ) -> T:
-    """Calls the function for the current platform (here always the CPU), or else the default.
+    """Calls the function for the current platform, here always the CPU, or the default function.
 
     Args:
-      *args: arguments of the function, pytrees of arrays.
-      default: function for platforms that are not named.
-      **per_platform: functions by platform name.
+      *args: the arguments of the function, pytrees of arrays.
+      default: the function for platforms that are not named.
+      **per_platform: the functions for other platforms, by platform name.
 
     Raises:
       NotImplementedError: if there is neither a function for the CPU nor a default. Within a

@@ -54,24 +54,25 @@ def scan(
     unroll: int | bool = 1,
     _split_transpose: bool = False,
 ) -> tuple[Carry, Y]:
-    """Repeats `carry, y = f(carry, x)` for each row x of `xs`; returns the last carry and all y.
+    """Repeats `carry, y = f(carry, x)` for each row x of `xs`; returns the final carry and all y.
 
     Args:
-      f: function (carry, x) -> (carry of the same structure and types, y).
+      f: a function (carry, x) -> (carry, y), which preserves the structure and types of the carry.
       init: the initial carry, a pytree of arrays.
-      xs: a pytree of arrays with equal leading sizes, or None.
-      length: number of iterations if `xs` is None; otherwise it must match the leading size.
-      reverse: whether to iterate from the last row to the first; y of row k is still row k of the
-        result.
-      unroll: number of iterations in one pass of the compiled loop; True unrolls the loop
+      xs: a pytree of arrays with equal leading sizes, or None, in which case x is None.
+      length: the number of iterations. It is required if `xs` is None; otherwise it must equal the
+        leading size.
+      reverse: whether to iterate from the last row to the first one. The y of row k is still row k
+        of the result.
+      unroll: the number of iterations in one pass of the compiled loop; True unrolls the loop
         completely.
       _split_transpose: ignored; accepted for compatibility.
 
-    Returns: (last carry, all y stacked along a new leading axis).
+    Returns: a pair (final carry, all y stacked along a new leading axis).
 
     Raises:
-      TypeError: if `f` does not return a pair, or its carry has another type.
-      ValueError: if leading sizes differ, or both `xs` and `length` are None.
+      TypeError: if `f` does not return a pair, or if it changes the type of the carry.
+      ValueError: if leading sizes differ, or if both `xs` and `length` are None.
 
     Example:
       >>> total, products = lax.scan(lambda total, x: (total + x, total * x), 0, jnp.arange(1, 5))
@@ -92,7 +93,7 @@ def scan_from(
     reverse: bool = False,
     unroll: int | bool = 1,
 ) -> tuple[Carry, Y]:
-    """Runs `scan` with an `f` derived from a user's function; each `source` is traced once."""
+    """Runs `scan` with an `f` derived from the user's function `source`, which is traced once."""
     x_leaves, x_tree = pytrees.tree_flatten(xs)
     length = _length(xs, x_leaves, length)
     factor = _unroll_factor(unroll, length)
@@ -149,10 +150,11 @@ _IS_HIGH = operator.attrgetter("aval.is_high")
 def _without_copies(
     closed: ClosedJaxpr, n_consts: int, n_carry: int
 ) -> tuple[ClosedJaxpr, tuple[bool, ...], tuple[int | None, ...]]:
-    """Removes carries that never change, and rows returned unchanged, from the body of a scan.
+    """Removes carries that never change, and rows that are returned unchanged, from a scan's body.
 
-    Returns: (the body, with such carries as its first constants; whether each carry is one; for
-      each stacked result the index of the array that it equals, or None if it is computed).
+    Returns: a tuple (body, whose first constants are the removed carries; flags of the removed
+      carries; for each stacked result, the index of the array that it equals, or None if it is
+      computed).
     """
     jaxpr = closed.jaxpr
     if any(map(_IS_HIGH, jaxpr.invars)):
@@ -176,7 +178,7 @@ def _without_copies(
 
 
 def _unroll_factor(unroll: int | bool | np.integer | np.bool_, length: int) -> int:
-    """Returns `unroll` as a number of iterations, at least 1; 0 and False mean 1."""
+    """Returns `unroll` as a number of iterations, which is at least 1; 0 and False mean 1."""
     known: Any = concrete_or_error(None, unroll, "lax.scan: `unroll` must be known.")
     count = known
     if isinstance(known, bool | np.bool_):
@@ -193,7 +195,7 @@ def _carry_tree(f: Callable[..., Any], traced: Traced) -> pytrees.PyTreeDef:
     if not isinstance(out, tuple) or len(out) != 2:
         raise TypeError(
             f"lax.scan: {source_info.fun_sourceinfo(f)} must return a pair (carry, y), but has "
-            f"returned {out}.\nInstead: with nothing to collect, return carry, None"
+            f"returned {out}.\nInstead: if there is nothing to collect, return carry, None"
         )
     return pytrees.treedef_children(traced.out_tree)[0]
 
@@ -202,7 +204,7 @@ def _length(xs: PyTree, leaves: Sequence[Any], length: int | None) -> int:
     sizes: list[int] = []
     for x in leaves:
         aval: Any = rules.aval_of(x)
-        if aval.is_high:  # user-defined types do not show the number of rows
+        if aval.is_high:  # user-defined types do not include the number of rows
             continue
         shape = aval.shape
         if not shape:
@@ -216,12 +218,12 @@ def _length(xs: PyTree, leaves: Sequence[Any], length: int | None) -> int:
         if any(n != length for n in sizes):
             raise ValueError(
                 f"lax.scan: the leading axes of `xs` must have the size length={length}, but have the "
-                f"sizes {sizes}; leave `length` out, or correct it"
+                f"sizes {sizes}; omit `length`, or correct it"
             )
         return length
     if not sizes:
         raise ValueError(
-            "lax.scan: `xs` holds no arrays, so the number of iterations must be passed as `length`"
+            "lax.scan: `xs` contains no arrays, so the number of iterations must be passed as `length`"
         )
     if len(set(sizes)) > 1:
         listed = ", ".join(map(str, dict.fromkeys(sizes)))
@@ -252,7 +254,7 @@ def _scan_eagerly(
     carry = init
     ys: list[Any] = []
     if not length:
-        raise ValueError("lax.scan: with no iterations, and within disable_jit, `f` is not called, so "
+        raise ValueError("lax.scan: with zero iterations and within disable_jit, `f` is not called, so "
                          "the types of its results are unknown")  # fmt: skip
     order = range(length - 1, -1, -1) if reverse else range(length)
     for i in order:

@@ -1,4 +1,4 @@
-"""The body of the loop that transposes a `scan`.
+"""The body of the loop that is the transpose of a `scan`.
 
 It maps (known constants, accumulated cotangents of linear constants, cotangents of the carry,
 cotangents of the stacked results' rows, known rows) to (accumulated cotangents of linear constants,
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 @record(eq=False)
 class BackwardIteration:
-    """An iteration of the loop that transposes a `scan`.
+    """An iteration of the loop that is the transpose of a `scan`.
 
     Attributes:
       jaxpr: the body of the `scan`, which is linear in the carry.
@@ -54,7 +54,7 @@ class BackwardIteration:
     weak: tuple[bool, ...]
 
     def _parts(self, xs: Sequence[T]) -> tuple[Sequence[T], Sequence[T], Sequence[T]]:
-        """Splits per-operand items into those of the constants, of the carry and of the rows."""
+        """Splits one item per operand into those of the constants, of the carry and of the rows."""
         start = len(self.linear_consts)
         stop = start + self.n_carry
         return xs[:start], xs[start:stop], xs[stop:]
@@ -104,7 +104,7 @@ class BackwardIteration:
 def _undefined_where(
     linear: Sequence[bool], avals: Sequence[AbstractValue], known: Iterator[Value]
 ) -> list[Operand]:
-    """Returns operands for transposition: undefined if linear, else the next of `known`."""
+    """Returns operands for transposition: undefined if linear, otherwise the next of `known`."""
     return [
         UndefinedPrimal(a) if lin else next(known) for a, lin in zip(avals, linear, strict=True)
     ]

@@ -1,6 +1,7 @@
 """Bodies of `scan` with permuted operands and results.
 
-Each permutation of a body is created once, so that caches keyed by the new body are effective.
+Each permutation of a body is created only once, so that caches with the new body as key are
+effective.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from jitney.core.program.memo import memoize_by_identity
 
 
 def reordered(closed: ClosedJaxpr, operands: Sequence[int], results: Sequence[int]) -> ClosedJaxpr:
-    """Permutes `closed`: position i gets operand `operands[i]`, and result `results[i]`.
+    """Permutes `closed`, so that operand i is the former `operands[i]`, and result i `results[i]`.
 
     Results that are not listed are dropped.
     """
@@ -37,14 +38,14 @@ def _reordered(
 
 
 def regrouped(closed: ClosedJaxpr, sizes: Sequence[int], n_out: int) -> ClosedJaxpr:
-    """Returns a body with the derivatives of each group of operands right after that group.
+    """Returns a body in which the derivatives of each group of operands follow that group.
 
     Operands: consts carry xs dconsts dcarry dxs -> consts dconsts carry dcarry xs dxs.
     Results: carry ys dcarry dys -> carry dcarry ys dys.
 
     Args:
       closed: the body.
-      sizes: number of operands of each group, in the old order.
+      sizes: the number of operands in each group, in the old order.
       n_out: number of results without derivatives.
     """
     starts = np.cumsum([0, *sizes])

@@ -1,8 +1,8 @@
 """The primitive `scan`: a loop over the rows of arrays with a carry.
 
-Its operands are constants, carries, and arrays whose rows the iterations consume; its results are
+The operands are constants, carries, and arrays of which each iteration takes a row. The results are
 carries, and arrays to which each iteration adds a row. Residuals for the backward loop are stacked
-in further such arrays; loop-invariant residuals are stored once.
+like results; loop-invariant residuals are stored once.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _scan_abstract(
 def _scan_discharge(
     which: tuple[bool, ...], *values: Value, **params: Param
 ) -> tuple[Sequence[Value], Sequence[Value | None]]:
-    """Discharges references: changed contents become carries, written rows become results."""
+    """Discharges references: changed contents become carries, and written rows become results."""
     n_consts, n_carry = flat_trees.sizes(params)
     m = n_consts + n_carry
     closed: ClosedJaxpr = params["jaxpr"]
@@ -329,7 +329,7 @@ def _late_loop(
 
     Args:
       late: the body, which takes residuals, then the unknown constants, carries and rows.
-      invariant: not None for each residual that becomes a constant; the others become rows.
+      invariant: for each residual, None if it becomes rows; otherwise it becomes a constant.
       trees: structures of the unknown constants, carries and rows.
     """
     res_consts = [k for k, at in enumerate(invariant) if at is not None]
@@ -349,9 +349,9 @@ def _late_loop(
 def _pruned(
     params: dict[str, Any], used: Sequence[bool]
 ) -> tuple[dict[str, object], tuple[bool, ...], tuple[bool, ...]]:
-    """Prunes a scan to `used` results; returns (parameters, operands kept, results kept).
+    """Prunes a scan to the `used` results; returns (parameters, operands kept, results kept).
 
-    Unused results are not stacked; carries that no used result depends on are dropped.
+    Unused results are not stacked; carries on which no used result depends are dropped.
     """
     n_consts, n_carry = flat_trees.sizes(params)
 
@@ -385,7 +385,7 @@ def _scan_transpose(
 ) -> tuple[Sequence[Cotangent | None], Log]:
     """Returns the cotangents of the linear operands, and the log.
 
-    Results without a cotangent are pruned first: 0 times an infinite derivative would be NaN.
+    Results without a cotangent are pruned first, since 0 times an infinite derivative would be NaN.
     """
     cts = of_own_dtypes(cts, params["jaxpr"].out_avals)
     used = [type(ct) is not Zero for ct in cts]
@@ -409,7 +409,7 @@ def _no_cotangent(x: Operand) -> Zero | None:
 def _transposed(
     cts: Sequence[Cotangent], *args: Operand, **params: Param
 ) -> tuple[Sequence[Cotangent | None], Log]:
-    """Runs the loop backwards; carries cotangents of the carry and sums those of constants.
+    """Runs the loop backwards, with the cotangents of the carry and of the constants as carries.
 
     Entries of the log are stacked, with one row per iteration.
     """
@@ -447,7 +447,7 @@ def _transposed(
     xs_out = iter(outs[n_lc + n_carry :])
     operand_cts = [
         *(next(const_out) if lin else None for lin in linear_consts),
-        # A carry may start from a known zero; the loop is linear in it nevertheless.
+        # The initial carry may be a known zero; the loop is linear in it nevertheless.
         *(
             ct if type(x) is UndefinedPrimal else None
             for ct, x in zip(carry_out, init, strict=True)
@@ -485,7 +485,7 @@ def _scan_batch_with_axis(
         rules.to_front(x, d, size) if b else x
         for x, d, b in zip(init, init_d, carry_b, strict=True)
     ]
-    # The batch axis of stacked arrays goes after axis 0, along which the loop runs.
+    # The batch axis of stacked arrays is moved behind axis 0, along which the loop runs.
     xs = [x if d is None else rules.move_axis(x, d, 1) for x, d in zip(xs, xs_d, strict=True)]
     outs = _bind(consts, init, xs, program, params, params["ft_in"], params["ft_out"])
     places = [0 if b else None for b in batched_out[:n_carry]]

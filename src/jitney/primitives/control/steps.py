@@ -1,9 +1,9 @@
 """Evaluation of loops and branches operation by operation, to locate the origin of a NaN.
 
-The debug checks (`runtime/execution/debug_checks.py`) test the results of a compiled loop as a
-whole: they report a NaN, but neither the line of the body nor the iteration that produced it. These
-functions evaluate the body for each iteration, so that the check after an operation raises the
-error; the iteration is added to its message.
+The debug checks (`runtime/execution/debug_checks.py`) test the results of a compiled loop after it
+has ended, so they report neither the line of the body nor the iteration that produced a NaN. These
+functions evaluate the operations of the body in each iteration, so that the check after an
+operation raises the error; the iteration is added to its message.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Tracing of functions for control flow: closed-over values become operands.
+"""Tracing of functions for control flow, in which closed-over values become operands.
 
-It also checks the types of carries and branches; the errors show both types and name the leaf that
-differs.
+The module also checks the types of carries and branches; its error messages show both types, and
+name the leaf in which they differ.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Traced:
 
     Attributes:
       closed: the program; its operands are the values in `consts`, then the arguments.
-      consts: values that the function closes over.
+      consts: the values over which the function closes.
       out_tree: structure of the result.
-      out: the result, with types in place of values.
+      out: the result, in which types replace values.
     """
 
     closed: ClosedJaxpr
@@ -60,7 +60,7 @@ def function_name(fun: Callable[..., Any]) -> str:
 
 
 Source = tuple[Callable[..., Any], Hashable]
-"""The user's function that a traced function is derived from, and a key for the derivation."""
+"""The user's function from which a traced function is derived, and a key for the derivation."""
 
 
 def trace_function(
@@ -72,8 +72,7 @@ def trace_function(
 ) -> Traced:
     """Traces `fun` for arguments of structure `in_tree` whose leaves have the types `avals`.
 
-    The same function, or functions of the same `source`, are traced once for the same argument
-    types.
+    For the same argument types, functions that are equal or have the same `source` are traced once.
     """
     user_fun, how = source or (fun, None)
     if any(map(HAS_QDD, avals)):
@@ -97,7 +96,7 @@ def _trace_function(
 
     def refusal(x: object, path: str) -> str:
         return (
-            f"{name}: {function_name(fun)} must return arrays and scalars, in containers, but has "
+            f"{name}: {function_name(fun)} must return a pytree of arrays and scalars, but has "
             f"returned a value of type {type(x)}"
         )
 
@@ -116,7 +115,7 @@ def _trace_function(
 
 
 def check_refs(fun: Callable[..., Any], traced: Traced, args: Sequence[Any]) -> None:
-    """Raises ValueError if the same reference is passed twice, or both passed and closed over."""
+    """Raises ValueError if a reference is passed twice, or both passed and closed over."""
     info = traced.closed.jaxpr.debug_info
     n = len(traced.consts)
 
@@ -135,7 +134,7 @@ def check_refs(fun: Callable[..., Any], traced: Traced, args: Sequence[Any]) -> 
 
 
 def with_common_consts(traced: Sequence[Traced]) -> tuple[list[ClosedJaxpr], list[Value]]:
-    """Returns programs that all take the union of the closed-over values, and these values."""
+    """Returns programs that take the union of all closed-over values, and this union."""
     consts: list[Any] = []
     position: dict[int, int] = {}
     for t in traced:
@@ -154,7 +153,7 @@ def with_common_consts(traced: Sequence[Traced]) -> tuple[list[ClosedJaxpr], lis
 def _with_operands(
     closed: ClosedJaxpr, avals: tuple[AbstractValue, ...], places: tuple[int, ...]
 ) -> ClosedJaxpr:
-    """Replaces the leading operands by operands of types `avals`; `places` are those it reads."""
+    """Replaces the leading operands by those of types `avals`; it reads those at `places`."""
     n, jaxpr = len(places), closed.jaxpr
     if n == len(avals):
         if places == tuple(range(n)):
@@ -172,7 +171,7 @@ def _with_operands(
 def strengthened(
     init_avals: Sequence[AbstractValue], out_avals: Sequence[AbstractValue]
 ) -> list[AbstractValue] | None:
-    """Returns carry types with weak types promoted to the loop's dtypes, or None if unchanged.
+    """Returns the types of the carry after promotion of weak types, or None if they are unchanged.
 
     A weakly typed carry that the body returns with the same dtype is left unchanged.
     """
@@ -207,12 +206,12 @@ def check_carry(
     Args:
       loop: name of the public function, such as "lax.scan".
       body: the function that was traced.
-      source: the user's function that `body` was derived from, if they differ.
+      source: the user's function from which `body` was derived, if they differ.
       in_tree, in_avals: structure and types of the carry before an iteration.
       out_tree, out_avals: structure and types of the carry after it.
     """
     user_fun, how = source or (body, "")
-    is_fori_loop = how == "fori_loop"  # its body also takes the index
+    is_fori_loop = how == "fori_loop"  # whose body takes the index, too
     own = getattr(user_fun, "__code__", None)
     is_wrapper = own is not None and source_info.is_internal(own)
     where = "the function" if is_wrapper else source_info.fun_sourceinfo(user_fun)
@@ -223,8 +222,8 @@ def check_carry(
         lines = _tree_differences(argument(), in_tree, out_tree, is_fori_loop)
         raise TypeError(
             f"{loop}: {where} must return the carry with the tree structure that it has as "
-            f"input:\n\n{lines}\n\nInstead: return the same containers as in the "
-            f"input.{messages.see('carry-type')}"
+            f"input:\n\n{lines}\n\nInstead: return the same containers as the "
+            f"input has.{messages.see('carry-type')}"
         )
     if all(map(_same, in_avals, out_avals)):
         return
@@ -247,15 +246,15 @@ def check_carry(
 
 
 def _conversion(changed: Sequence[tuple[str, AbstractValue, AbstractValue]]) -> str:
-    """Returns the advice on how to preserve the types of the carry."""
+    """Returns advice on how to preserve the types of the carry."""
     for _, i, o in changed:
         if isinstance(i, ShapedArray) and isinstance(o, ShapedArray) and i.dtype != o.dtype:
             name = dtypes.long_name(i.dtype)
             return (
-                f"convert what the function returns, .astype({name!r}), or begin with a carry of the "
-                "type that it returns."
+                f"convert the carry that the function returns, .astype({name!r}), or pass an initial "
+                "carry of the type that it returns."
             )
-    return "begin with a carry of the type that the function returns."
+    return "pass an initial carry of the type that the function returns."
 
 
 def _component(argument: str, path: KeyPath) -> str:
@@ -327,7 +326,7 @@ def _tree_differences(
             f"{_component(argument, path[skipped:])} is passed as a {this} and returned as a "
             f"{that}: {explanation}."
         )
-    return "\n".join(lines) or f"The input carry is of structure {a}, the output of structure {b}."
+    return "\n".join(lines) or f"The structure of the input is {a}, that of the output {b}."
 
 
 def check_branches(
@@ -346,7 +345,7 @@ def check_branches(
                 for path, this, that, why in equality_errors_pytreedef(first.out_tree, t.out_tree)
             )
             raise TypeError(
-                "cond: all branches must return one tree structure:\n\n"
+                "cond: all branches must return the same tree structure:\n\n"
                 f"{where}\n\n{lines}\n\nReturn the same containers from {names[0]} and {name}."
             )
         paths = [p for p, _ in pytrees.tree_flatten_with_path(_example(t.out_tree))[0]]
@@ -372,7 +371,7 @@ def check_branches(
                         for path, a, b in zip(paths, first.out_avals, t.out_avals, strict=True)
                     ]
                 )
-                + f"\n\nConvert what {names[0]} or {name} returns."
+                + f"\n\nConvert the result of {names[0]} or {name}."
             )
 
 
@@ -382,7 +381,7 @@ def _at(path: KeyPath) -> str:
 
 
 def with_types(leaves: Sequence[Value], avals: Sequence[AbstractValue]) -> list[Value]:
-    """Converts the leaves of an initial carry to the types that it has in the loop."""
+    """Converts the leaves of an initial carry to the types of the carry in the loop."""
     return [
         x if has_type(x, a) else convert(x, a.dtype, a.weak_type)
         for x, a in zip(leaves, avals, strict=True)
@@ -390,7 +389,7 @@ def with_types(leaves: Sequence[Value], avals: Sequence[AbstractValue]) -> list[
 
 
 def has_type(x: Value, aval: AbstractValue) -> bool:
-    """Returns whether `x` has the dtype and weak type of `aval`; compares high types completely."""
+    """Returns whether `x` has the dtype and the weak type of `aval`; high types must be equal."""
     got: Any = get_aval(x)
     if aval.is_high:
         return got == aval

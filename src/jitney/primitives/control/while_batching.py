@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def parts_of(args: Sequence[T], params: dict[str, Any]) -> tuple[list[T], list[T], list[T]]:
-    """Splits a loop's operands into the condition's constants, the body's and the carries."""
+    """Splits operands into constants of the condition, constants of the body, and carries."""
     n, m = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     return list(args[:n]), list(args[n:m]), list(args[m:])
 
@@ -33,7 +33,7 @@ def parts_of(args: Sequence[T], params: dict[str, Any]) -> tuple[list[T], list[T
 def batched(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, params: dict[str, Any]
 ) -> tuple[list[Value], dict[str, object], list[BatchDim]]:
-    """Batches a loop; returns its operands, its parameters and the batch dimensions of its results.
+    """Batches a loop; returns the operands, the parameters and the batch dimensions of the results.
 
     Args:
       axis_data: the batch axis.
@@ -41,7 +41,7 @@ def batched(
       dims: batch dimensions of the operands.
 
     Raises:
-      NotImplementedError: if the predicate is batched and an effect is not.
+      NotImplementedError: if the predicate is batched, and the loop has an effect that is not.
     """
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     cond_consts, body_consts, init = parts_of(args, params)
@@ -65,7 +65,7 @@ def batched(
         _refuse_effects(
             (cond, cond_b), (body, body_b), io=has_io(cond.effects | body_jaxpr.effects)
         )
-    # An unbatched predicate may have axes of other batches; they stay in front of this batch axis.
+    # An unbatched predicate may have axes of other batches, which precede this batch axis.
     place = 0 if pred_b else len(cond_jaxpr.out_avals[0].shape)
     if place:
         cond = _batched_at(place, cond_jaxpr, axis_data, cond_b, carry_b, (False,))
@@ -95,13 +95,13 @@ def _refuse_effects(*parts: tuple[ClosedJaxpr, Sequence[bool]], io: bool) -> Non
     """Raises NotImplementedError if instances that have finished would still have an effect.
 
     Args:
-      *parts: the batched condition and body, each with whether its constants are batched.
-      io: whether one of them has effects outside of the program.
+      *parts: pairs of the batched condition or body, and flags of its batched constants.
+      io: whether the condition or the body has effects outside of the program.
     """
     if io:
         raise NotImplementedError(
-            "vmap of while_loop with a batched condition: instances end at different times, and "
-            "a callback with side effects would also run for those that have ended"
+            "vmap of while_loop with a batched condition: instances finish at different times, so "
+            "a callback with side effects would also run for instances that have finished"
         )
     if any(_unbatched_effects(part, consts_batched) for part, consts_batched in parts):
         raise NotImplementedError(

@@ -1,9 +1,9 @@
-"""`while_loop`: repeats a body while a condition holds.
+"""`while_loop`, which repeats a body while a condition holds.
 
 The primitive has carries and two groups of constants, those of the condition and those of the body.
-Forward mode carries tangents; since the trip count is unknown, there is no reverse mode. A batched
-predicate has axes, which are the leading axes of all carries; the loop runs while the predicate
-holds for any instance, and instances that have finished keep their carries.
+In forward mode, tangents are further carries. Reverse mode is not supported, since the trip count
+is unknown. The axes of a batched predicate are the leading axes of all carries: the loop runs while
+the predicate holds for any instance, and instances that have finished keep their carries.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _while_abstract(
 
 
 def _moved_of_cond(effect: Effect, n_cond: int, n_body: int, cond: ClosedJaxpr) -> Effect:
-    """Converts an effect of the condition to one of the equation, with its operand indices."""
+    """Converts an effect of the condition to an effect of the equation, whose operands differ."""
     if not isinstance(effect, InputEffect):
         return effect
     operand = effect.input_index - len(cond.jaxpr.constvars)
@@ -111,15 +111,15 @@ def _moved_of_cond(effect: Effect, n_cond: int, n_body: int, cond: ClosedJaxpr) 
 def _while_discharge(
     which: tuple[bool, ...], *values: Value, **params: Param
 ) -> tuple[Sequence[Value], Sequence[Value | None]]:
-    """Discharges references: changed contents become carries.
+    """Discharges references: contents that change become carries.
 
-    A condition that writes is evaluated in the body.
+    A condition that writes to a reference is evaluated in the body.
     """
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     n, m = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     cond, cond_changed = discharge(cond_jaxpr, (*which[:n], *which[m:]))
     body, body_changed = discharge(body_jaxpr, which[n:])
-    # A reference may be among both groups of constants: a single carry has its contents.
+    # A reference may be in both groups of constants, but has only one carry for its contents.
     same = [next((k for k in range(n) if which[k] and values[k] is v), None) for v in values[n:m]]
     held, places = places_of_contents(cond_changed[:n], body_changed[: m - n], same)
     run_cond = partial(run_with_contents, cond, cond_changed, values[:n], places[:n])
@@ -172,7 +172,7 @@ def _while_lojax(*values: Value, **params: Param) -> list[Value]:
 def _as_loop_part(
     fun: Callable[..., list[Any]], avals: Sequence[AbstractValue], like: ClosedJaxpr
 ) -> tuple[ClosedJaxpr, list[Value]]:
-    """Traces `fun`; returns the program, with closed-over values as operands, and the values."""
+    """Traces `fun`; returns a program with closed-over values as operands, and these values."""
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, like.jaxpr.debug_info._replace(arg_names=None))
     variables = [*jaxpr.constvars, *jaxpr.invars]
     return ClosedJaxpr(jaxpr.replace(constvars=[], invars=variables), ()), consts
@@ -214,7 +214,7 @@ def _while_lower(
 
 
 def _where(b: Builder, flag: Node, new: Node, old: Node) -> Node:
-    """Selects `new` where `flag`, which has the leading axes of both nodes, is true, else `old`."""
+    """Selects `new` where `flag` is true, else `old`; `flag` has the leading axes of both nodes."""
     wide = b.broadcast(flag, new.shape, tuple(range(len(flag.shape))))
     return b.apply("select", wide, new, old)
 
@@ -269,7 +269,7 @@ def _derivative_parts(
     const_nz: tuple[bool, ...],
     carry_nz: tuple[bool, ...],
 ) -> tuple[ClosedJaxpr, ClosedJaxpr]:
-    """Returns the condition and the body of a loop that also carries tangents.
+    """Returns the condition and the body of a loop that carries tangents, too.
 
     Args:
       cond_jaxpr, body_jaxpr: condition and body of the loop.
@@ -356,7 +356,7 @@ def _while_jet(
 def _while_partial(
     trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
 ) -> list[Value]:
-    """Computes carries that depend on known values only; records the whole loop for the rest."""
+    """Computes carries that depend on known values only; records the entire loop for the others."""
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     cond_u, body_u, carry_u = parts_of(unknown, params)
     cond_consts, body_consts, init = parts_of(args, params)
@@ -399,9 +399,9 @@ def _known_part(closed: ClosedJaxpr, unknown: list[bool], out_unknown: list[bool
 def _while_transpose(cts: Sequence[Cotangent], *args: Operand, **params: object) -> NoReturn:
     raise ValueError(
         "lax.while_loop, and lax.fori_loop with traced bounds, have no reverse-mode derivative: "
-        "the trip count, and so the size of the residuals for the backward pass, is not known in "
-        "advance. Use lax.scan, or fori_loop with Python integers as bounds; jax.jvp and "
-        "jax.jacfwd work, too"
+        "the trip count, and therefore the size of the residuals for the backward pass, is not known "
+        "in advance. Use lax.scan, or fori_loop with Python integers as bounds, or forward mode "
+        "(jax.jvp, jax.jacfwd)"
     )
 
 
@@ -409,7 +409,7 @@ def _while_transpose(cts: Sequence[Cotangent], *args: Operand, **params: object)
 def _while_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param
 ) -> tuple[Sequence[Value], Sequence[BatchDim]]:
-    """Batches the loop; keeps unbatched carries unbatched if they never change."""
+    """Batches the loop, except for unbatched carries that never change."""
     _, _, init = parts_of(args, params)
     _, _, init_d = parts_of(dims, params)
     same = constant_carries(params["body_jaxpr"], params["body_nconsts"])
@@ -452,22 +452,22 @@ def while_loop(
     body_fun: Callable[[T], T],
     init_val: T,
 ) -> T:
-    """Repeats `val = body_fun(val)` while `cond_fun(val)` holds; returns the last `val`.
+    """Repeats `val = body_fun(val)` while `cond_fun(val)` is true; returns the final `val`.
 
     Args:
-      cond_fun: function value -> boolean scalar.
-      body_fun: function value -> value of the same structure and types.
+      cond_fun: a function value -> boolean scalar.
+      body_fun: a function value -> value that preserves the structure and types of the value.
       init_val: the initial value, a pytree of arrays.
 
-    Returns: the last value, a pytree like `init_val`.
+    Returns: the final value, a pytree like `init_val`.
 
     Raises:
-      TypeError: if `cond_fun` does not return a boolean scalar, or the result of `body_fun` has
-        another type than the value.
+      TypeError: if `cond_fun` does not return a boolean scalar, or if `body_fun` changes the type
+        of the value.
 
     The loop has no reverse-mode derivative, except with respect to values that the body returns
-    unchanged and the condition does not read. Loops of `scan`, and of `fori_loop` with known
-    bounds, have one.
+    unchanged and the condition does not read. `scan`, and `fori_loop` with known bounds, support
+    reverse mode.
 
     Example:
       >>> lax.while_loop(lambda x: x < 100, lambda x: 2 * x, 3)
@@ -488,16 +488,16 @@ def while_from(
     body_fun: Callable[[T], T],
     init_val: T,
 ) -> T:
-    """Runs `while_loop` with functions derived from users'; each source is traced once."""
+    """Runs `while_loop` with functions derived from users' functions, which are traced once."""
     if config.disable_jit_enabled():
-        # Immutable arrays: a body that says `x += 1` must not write to the caller's NumPy arrays.
+        # Immutable arrays, since a body with `x += 1` must not write to the caller's NumPy arrays.
         value = pytrees.tree_map(as_value, init_val)
         try:
             while cond_fun(value):
                 value = body_fun(value)
             return value
         except ConcretizationTypeError:
-            pass  # the predicate is traced: bind the loop as an operation
+            pass  # the predicate is traced, so bind the loop as an operation
     leaves, tree = pytrees.tree_flatten(init_val)
     avals = [get_aval(x) for x in leaves]
     single = pytrees.tree_structure((init_val,))
@@ -543,13 +543,13 @@ def _traced_condition(
     condition = trace_function(cond_fun, in_tree, avals, "while_cond", source)
     if condition.out_tree != pytrees.tree_structure(0):
         raise TypeError(
-            "lax.while_loop: `cond_fun` must return one boolean of rank 0, but has returned a tree "
+            "lax.while_loop: `cond_fun` must return one boolean scalar, but has returned a pytree "
             f"{condition.out_tree}"
         )
     out: Any = condition.out_avals
     if out[0].shape != () or out[0].dtype != np.bool_:
         raise TypeError(
-            "lax.while_loop: `cond_fun` must return one boolean of rank 0, but its result is "
+            "lax.while_loop: `cond_fun` must return one boolean scalar, but its result is "
             f"{out[0].str_short()}"
         )
     return condition

@@ -1,1 +1,1 @@
-"""Convolutions: the primitive, its dimension numbers, and functions built on it."""
+"""Convolutions: the primitive, its dimension numbers, and functions based on it."""

@@ -1,12 +1,12 @@
 """`conv_general_dilated`: convolutions in any layout, with strides, dilations and feature groups.
 
-The transposes of a convolution are convolutions. With respect to the operand, the window is
-reversed, its features are exchanged, and strides are exchanged with the dilation of the operand
-(Dumoulin and Visin, A guide to convolution arithmetic for deep learning, 2016, section 4). With
-respect to the window, batch and features are exchanged, the cotangent serves as the window, and
-strides are exchanged with the dilation of the window; feature groups become batch groups. Batch
-axes of `vmap` are merged into the batch or the features, or, if both operands are batched, into the
-groups.
+The transposes of a convolution are convolutions. In the transpose with respect to the operand, the
+window is reversed, its input and output features are exchanged, and strides are exchanged with the
+dilation of the operand (Dumoulin and Visin, A guide to convolution arithmetic for deep learning,
+2016, section 4). In the transpose with respect to the window, batch and features are exchanged, the
+cotangent serves as the window, strides are exchanged with the dilation of the window, and feature
+groups become batch groups. Batch axes of `vmap` are merged into the batch or the features, or, if
+both operands are batched, into the groups.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ conv_general_dilated_p = declare("conv_general_dilated")
 conv_general_dilated_p.linearity = sums.CONTRACTION
 conv_general_dilated_p.sharding(sharding_rules.convolution)
 
-# number of products from which compiling is faster than NumPy
+# the number of products above which compiled code is faster than NumPy
 MANY_PRODUCTS = threshold(1 << 22, small=32)
 
 
@@ -61,13 +61,14 @@ MANY_PRODUCTS = threshold(1 << 22, small=32)
 def _check_ranks(x: ShapedArray, w: ShapedArray, params: dict[str, Any]) -> None:
     if x.ndim != w.ndim:
         raise ValueError(
-            f"conv_general_dilated: `lhs` and `rhs` must have one rank, but have the shapes {x.shape} "
+            f"conv_general_dilated: `lhs` and `rhs` must have the same rank, but have the shapes "
+            f"{x.shape} "
             f"and {w.shape}"
         )
     for name in ("window_strides", "padding", "lhs_dilation", "rhs_dilation"):
         if len(params[name]) != x.ndim - 2:
             raise ValueError(
-                f"conv_general_dilated: `{name}` must have an entry for each of the {x.ndim - 2} axes "
+                f"conv_general_dilated: `{name}` must have one entry for each of the {x.ndim - 2} axes "
                 f"of the window, but has {len(params[name])}"
             )
     for name in ("window_strides", "lhs_dilation", "rhs_dilation"):
@@ -100,12 +101,12 @@ def _check_groups(x: ShapedArray, w: ShapedArray, params: dict[str, Any]) -> Non
             )
     if channels // groups != per_group:
         raise ValueError(
-            f"{name}: rhs of shape {w.shape} must have the features of a group of lhs of shape "
-            f"{x.shape}, {channels} // {groups}, but has {per_group}"
+            f"{name}: rhs of shape {w.shape} must have as many input features as a group of lhs of "
+            f"shape {x.shape}, {channels} // {groups}, but has {per_group}"
         )
     if groups > 1 and batch_groups > 1:
         raise ValueError(
-            f"{name}: only one of feature_group_count and batch_group_count may be more than 1, got "
+            f"{name}: only one of feature_group_count and batch_group_count may exceed 1, got "
             f"{groups} and {batch_groups}"
         )
 
@@ -130,15 +131,14 @@ def _check_preferred(operand_dtype: np.dtype, preferred: np.dtype) -> None:
     same_kind = is_a(operand_dtype, np.integer) == is_a(preferred, np.integer)
     if same_kind and dtypes.itemsize_bits(preferred) < dtypes.itemsize_bits(operand_dtype):
         raise TypeError(
-            f"conv_general_dilated: `preferred_element_type` is {dtypes.long_name(preferred)}, and "
-            f"must have as many bits as the operands, {dtypes.long_name(operand_dtype)}, at least"
+            f"conv_general_dilated: `preferred_element_type` must have at least as many bits as the "
+            f"operands, {dtypes.long_name(operand_dtype)}, but is {dtypes.long_name(preferred)}"
         )
     unsigned = is_a(operand_dtype, np.signedinteger) and is_a(preferred, np.unsignedinteger)
     if unsigned or (is_a(operand_dtype, np.unsignedinteger) and is_a(preferred, np.signedinteger)):
         raise TypeError(
-            f"conv_general_dilated: `preferred_element_type` is {dtypes.long_name(preferred)}, and "
-            f"must be signed where the operands, {dtypes.long_name(operand_dtype)}, are, and else "
-            "unsigned"
+            f"conv_general_dilated: `preferred_element_type` must be signed if and only if the "
+            f"operands, {dtypes.long_name(operand_dtype)}, are, but is {dtypes.long_name(preferred)}"
         )
 
 
@@ -170,7 +170,7 @@ def _conv_general_dilated_abstract(x: ShapedArray, w: ShapedArray, **params: Any
 
 
 def _carrier(dtype: np.dtype) -> np.dtype:
-    """Returns the dtype of accumulation: int32 for booleans, so that any true product counts."""
+    """Returns the dtype of accumulation; int32 for booleans, in order to count true products."""
     return np.dtype(np.int32) if dtype == np.bool_ else dtype
 
 
@@ -217,29 +217,30 @@ def conv_general_dilated(
     """Computes an n-dimensional convolution with strides, padding, dilations and groups.
 
     out[n, o, f] = sum over k, c of lhs[n, o * stride + k * rhs_dilation - low, c] * rhs[k, c, f],
-    where o and k stand for indices along the spatial axes, of which there may be any number. As
-    usual in neural networks, the window is not reversed.
+    where o and k are indices along the spatial axes, of which there may be any number. As usual for
+    neural networks, the window is not reversed.
 
     Args:
-      lhs: array with axes for batch, features and space.
-      rhs: window, an array of the same dtype with axes for features of the result, features of
-        `lhs` (of one group) and space.
+      lhs: an array with batch, feature and spatial axes.
+      rhs: the window, an array of the same dtype with axes for the features of the result and the
+        features of (one group of) `lhs`, and with spatial axes.
       window_strides: distance between windows along each spatial axis.
-      padding: "SAME", "SAME_LOWER", "VALID", or (low, high) for each spatial axis, the number of
-        zeros to add around `lhs`; negative padding removes elements.
-      lhs_dilation: dilation of `lhs`; d inserts d - 1 zeros between elements.
+      padding: "SAME", "SAME_LOWER", "VALID", or a pair (low, high) for each spatial axis: the
+        numbers of zeros to add before and after `lhs`. Negative padding removes elements.
+      lhs_dilation: dilation of `lhs` along each spatial axis; a dilation of d inserts d - 1 zeros
+        between elements.
       rhs_dilation: dilation of the window: the distance between its elements in `lhs`.
       dimension_numbers: see `conv_dimension_numbers`.
       feature_group_count: number of groups of features, each convolved with a separate set of
         windows.
       batch_group_count: number of groups of the batch, each convolved with a separate set of
         windows.
-      precision: see `jitney.primitives.linalg.precision`; on a CPU, operands are never rounded to a
-        narrower dtype.
+      precision: see `jitney.primitives.linalg.precision`; operands are never rounded to a narrower
+        dtype on a CPU.
       preferred_element_type: dtype of accumulation and of the result.
       out_sharding: sharding of the result on the context mesh.
 
-    Returns: an array with axes for batch, features of the result and space, in the layout of
+    Returns: an array with batch, feature and spatial axes, in the layout given by
       `dimension_numbers`.
 
     Raises:
@@ -266,14 +267,14 @@ def conv_general_dilated(
     if isinstance(padding, str):
         if len(strides) != rank:
             raise ValueError(
-                f"conv_general_dilated: `window_strides` must have an entry for each of the {rank} "
+                f"conv_general_dilated: `window_strides` must have one entry for each of the {rank} "
                 f"axes of the window, but has {len(strides)}"
             )
         for name, dilation in zip(("lhs_dilation", "rhs_dilation"), dilations, strict=True):
             if len(dilation) != rank:
                 raise ValueError(
-                    f"conv_general_dilated: `{name}` must have an entry for each of the {rank} axes of "
-                    f"the window, but has {len(dilation)}"
+                    f"conv_general_dilated: `{name}` must have one entry for each of the {rank} axes "
+                    f"of the window, but has {len(dilation)}"
                 )
         if any(d < 1 for d in dilations[1]):
             raise TypeError(
@@ -285,7 +286,7 @@ def conv_general_dilated(
     )  # fmt: skip
     if len(pads) != rank:
         raise TypeError(
-            f"conv_general_dilated: padding must have a pair for each of the {rank} spatial axes, "
+            f"conv_general_dilated: padding must have one pair for each of the {rank} spatial axes, "
             f"but is {pads}"
         )
     preferred = preferred_element_type
@@ -328,7 +329,7 @@ def _as(x: Value, dtype: np.dtype) -> Value:
 
 
 def _lengths(x: Operand, w: Operand, ct: Operand, params: dict[str, Any]) -> list[tuple[int, ...]]:
-    """Returns the dilated sizes of operand, window and result, and the low padding, by axis."""
+    """Returns, per axis, the dilated sizes of operand, window and result, and the low padding."""
     lhs, rhs, out = params["dimension_numbers"]
     return [
         (dilated(n, dn), dilated(k, dk), dilated(o, s), low)
@@ -387,7 +388,7 @@ rules.defbilinear(conv_general_dilated_p, _by_operand, _by_window)
 
 
 def _merged(source: int, to: int, x: Value) -> Array:
-    """Merges axis `source` into axis `to` of the remaining axes, as its major part."""
+    """Merges axis `source`, as the major part, into axis `to` of the remaining axes."""
     shape = list(rules.shape_of(x))
     order = [k for k in range(len(shape)) if k != source]
     order.insert(to, source)
@@ -397,14 +398,14 @@ def _merged(source: int, to: int, x: Value) -> Array:
 
 
 def _divided(axis: int, count: int, x: Value) -> Array:
-    """Splits axis `axis` in two; the first has size `count`."""
+    """Splits axis `axis` into two axes, the first of which has size `count`."""
     shape = list(rules.shape_of(x))
     shape[axis : axis + 1] = [count, shape[axis] // count]
     return reshape(x, shape)
 
 
 def _of_empty_batch(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -> tuple[Value, int]:
-    """Returns an empty batch of results; merging size 0 would leave no feature groups."""
+    """Returns an empty batch of results, for which axes cannot be merged into feature groups."""
     avals = [
         aval if d is None else aval.update(shape=(*aval.shape[:d], *aval.shape[d + 1 :]))
         for aval, d in zip(map(rules.aval_of, args), dims, strict=True)
@@ -443,7 +444,7 @@ def _batched(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -> tuple
     if dx is not None:
         count = rules.shape_of(x)[dx]
         if batch_groups > 1:
-            # Groups stay the major part of the batch.
+            # Groups remain the major part of the batch.
             x = _divided(lhs[0] + (dx <= lhs[0]), batch_groups, x)
             dx += dx > lhs[0]
             x = _merged(lhs[0], lhs[0], _merged(dx, lhs[0] + 1, x))
@@ -456,7 +457,7 @@ def _batched(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -> tuple
     if several == 1:
         result = conv_general_dilated_p.bind(x, _merged(dw, rhs[0], w), **params)
         return _divided(out[1], count, result), out[1]
-    # Groups stay the major part of the features.
+    # Groups remain the major part of the features.
     w = _divided(rhs[0] + (dw <= rhs[0]), several, w)
     dw += dw > rhs[0]
     w = _merged(rhs[0], rhs[0], _merged(dw, rhs[0] + 1, w))

@@ -1,9 +1,9 @@
-"""Dimension numbers of convolutions, padding, and shapes of results.
+"""Dimension numbers, padding and result shapes of convolutions.
 
-A specification of an array's axes lists batch, feature, and the spatial axes; that of a window
-lists output feature, input feature, and the spatial axes. Users write them as strings such as
-"NHWC" and "HWIO": the letters of features and batch are fixed, those of the spatial axes are
-arbitrary.
+The specification of an array's axes lists the batch axis, the feature axis and the spatial axes;
+that of a window lists the output feature axis, the input feature axis and the spatial axes. Users
+write specifications as strings such as "NHWC" and "HWIO", in which the letters of the batch and
+feature axes are fixed, and those of the spatial axes are arbitrary.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ConvDimensionNumbers(NamedTuple):
 
 
 ConvGeneralDilatedDimensionNumbers: TypeAlias = tuple[str, str, str] | ConvDimensionNumbers | None
-"""Dimension numbers of a convolution: strings, specifications, or None for N, C, spatial axes."""
+"""Dimension numbers of a convolution: strings, specifications, or None for the default layout."""
 
 _LETTERS = (("N", "C"), ("O", "I"), ("N", "C"))
 
@@ -55,10 +55,11 @@ def conv_dimension_numbers(
 
     Args:
       lhs_shape: shape of the operand.
-      rhs_shape: shape of the window; it has the same rank.
-      dimension_numbers: three strings for operand, window and result, as in ("NHWC", "HWIO",
-        "NHWC"); or a `ConvDimensionNumbers`, returned unchanged; or None for batch and feature
-        first, and in the window output feature and input feature first.
+      rhs_shape: shape of the window, which has the same rank.
+      dimension_numbers: strings for the operand, the window and the result, such as ("NHWC",
+        "HWIO", "NHWC"); a `ConvDimensionNumbers`, which is returned unchanged; or None. The default
+        is the batch axis followed by the feature axis and the spatial axes; for the window, the
+        output feature axis followed by the input feature axis and the spatial axes.
 
     Raises:
       TypeError: if ranks differ, or a string does not name each axis once.
@@ -71,7 +72,7 @@ def conv_dimension_numbers(
         return dimension_numbers
     if len(lhs_shape) != len(rhs_shape):
         raise TypeError(
-            "convolution: lhs and rhs must have equally many axes, but they have "
+            "convolution: lhs and rhs must have the same number of axes, but they have "
             f"{len(lhs_shape)} and {len(rhs_shape)}"
         )
     if dimension_numbers is None:
@@ -96,7 +97,7 @@ def conv_dimension_numbers(
     for i, spec in enumerate(dimension_numbers):
         if len(spec) != len(lhs_shape):
             raise TypeError(
-                f"convolution: dimension_numbers[{i}] must have a letter for each axis, but "
+                f"convolution: dimension_numbers[{i}] must have one letter for each axis, but "
                 f"{spec!r} has {len(spec)} for lhs of shape {lhs_shape} and rhs of shape {rhs_shape}"
             )
     return ConvDimensionNumbers(*conv_general_permutations(dimension_numbers))
@@ -112,7 +113,7 @@ def operand_shapes(
     """Returns the shapes of the operand and the window of a convolution.
 
     Raises:
-      TypeError: if they are not arrays of equal rank with axes for batch and features.
+      TypeError: if the operands are not arrays of equal rank with batch and feature axes.
       ValueError: if the ranks differ, and `numbers` is a `ConvDimensionNumbers`.
     """
     families.check_operands(name, lhs, rhs)
@@ -120,12 +121,12 @@ def operand_shapes(
     ranks = len(shapes[0]), len(shapes[1])
     if ranks[0] != ranks[1] and isinstance(numbers, ConvDimensionNumbers):
         raise ValueError(
-            f"{name}: `lhs` and `rhs` must have one rank, but have the shapes {shapes[0]} and "
+            f"{name}: `lhs` and `rhs` must have the same rank, but have the shapes {shapes[0]} and "
             f"{shapes[1]}"
         )
     if ranks[0] != ranks[1] or ranks[0] < 2:
         raise TypeError(
-            f"{name}: lhs and rhs must have equally many axes, at least two, but have the shapes "
+            f"{name}: lhs and rhs must have the same number of axes, at least two, but have the shapes "
             f"{shapes[0]} and {shapes[1]}"
         )
     return shapes
@@ -135,7 +136,7 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, 
     """Returns the permutations that three dimension strings specify.
 
     Raises:
-      TypeError: if a string does not have each of its letters once, or spatial axes differ.
+      TypeError: if a string does not have each of its letters once, or if spatial axes differ.
 
     Example:
       >>> lax.conv_general_permutations(("NWHC", "HWIO", "NHWC"))
@@ -154,8 +155,8 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, 
     for i, (spec, letters) in enumerate(zip(dimension_numbers, _LETTERS, strict=True)):
         if any(spec.count(letter) != 1 for letter in letters):
             raise TypeError(
-                f"convolution: dimension_numbers[{i}] must have each of the letters {letters[0]} and "
-                f"{letters[1]} once, but is {spec!r}"
+                f"convolution: dimension_numbers[{i}] must contain each of the letters "
+                f"{letters[0]} and {letters[1]} once, but is {spec!r}"
             )
         if len(set(spec)) != len(spec):
             raise TypeError(f"convolution: dimension_numbers[{i}] names an axis twice: {spec!r}")
@@ -196,13 +197,14 @@ def pads_of(
     """Converts padding to (low, high) for each spatial axis.
 
     Raises:
-      ValueError: if it is neither a name nor pairs, or a name although the operand is dilated.
+      ValueError: if `padding` is neither a name nor pairs, or if it is a name and the operand is
+        dilated.
     """
     if isinstance(padding, str):
         if any(d != 1 for d in lhs_dilation):
             raise ValueError(
-                f"convolution: padding by name ({padding!r}) is not defined for a dilated lhs, "
-                f"here by {tuple(lhs_dilation)}; pass it as numbers, or use conv_transpose"
+                f"convolution: padding by name ({padding!r}) is not defined for a dilated lhs, but "
+                f"lhs_dilation is {tuple(lhs_dilation)}; pass (low, high) pairs, or use conv_transpose"
             )
         window = [dilated(n, d) for n, d in zip(rhs_space, rhs_dilation, strict=True)]
         return tuple(padtype_to_pads(lhs_space, window, strides, padding))
@@ -216,7 +218,7 @@ def pads_of(
 
 
 def pads_of_transpose(k: int, s: int, padding: str) -> tuple[int, int]:
-    """Returns the padding of the transpose of a convolution with window size `k` and stride `s`.
+    """Returns the padding of a transposed convolution with window size `k` and stride `s`.
 
     Raises:
       ValueError: if `padding` is neither "SAME" nor "VALID".
@@ -245,7 +247,7 @@ def conv_shape_tuple(
     """Returns the shape of a convolution of [N, C, space] with [O, I, space], without dilation.
 
     Raises:
-      TypeError: if `pads` does not have a pair for each spatial axis.
+      TypeError: if `pads` does not have one pair for each spatial axis.
 
     Example:
       >>> lax.conv_shape_tuple((2, 4, 8, 8), (6, 4, 3, 3), (1, 2), "SAME")
@@ -255,7 +257,7 @@ def conv_shape_tuple(
         pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
     if len(pads) != len(lhs_shape) - 2:
         raise TypeError(
-            f"convolution: padding must have a pair for each of {len(lhs_shape) - 2} spatial "
+            f"convolution: padding must have one pair for each of the {len(lhs_shape) - 2} spatial "
             f"axes, but has {len(pads)}"
         )
     space: list[int] = []

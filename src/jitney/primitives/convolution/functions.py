@@ -1,4 +1,4 @@
-"""Convolutions with fewer options, and transposed convolutions."""
+"""Convolutions with fewer options than `conv_general_dilated`, and transposed convolutions."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def conv(
     """Convolves [batch, feature, space ...] with a window [output feature, feature, space ...].
 
     Args:
-      lhs: array to convolve.
-      rhs: window.
-      window_strides: distance between windows along each spatial axis.
+      lhs: the array to convolve.
+      rhs: the window.
+      window_strides: the distance between windows along each spatial axis.
       padding: "SAME", "SAME_LOWER" or "VALID".
       precision: see `conv_general_dilated`.
       preferred_element_type: dtype of accumulation and of the result.
@@ -93,27 +93,27 @@ def conv_transpose(
     preferred_element_type: DTypeLike | None = None,
     use_consistent_padding: bool = False,
 ) -> Array:
-    """Computes a convolution with fractional stride (deconvolution, gradient of a convolution).
+    """Computes a transposed convolution, also known as deconvolution.
 
     Args:
       lhs: array to convolve.
       rhs: window.
-      strides: factor by which each spatial axis is enlarged.
-      padding: "SAME", which enlarges spatial axes exactly by `strides`; "VALID", the padding of the
-        convolution of which this is the transpose; or (low, high) for each spatial axis of the
-        dilated `lhs`.
+      strides: the factor by which each spatial axis is enlarged.
+      padding: "SAME", which enlarges spatial axes exactly by the factors `strides`; "VALID", the
+        padding of the convolution that is transposed; or a pair (low, high) for each spatial axis
+        of the dilated `lhs`.
       rhs_dilation: dilation of the window.
-      dimension_numbers: see `conv_dimension_numbers`; by default features are last, in the window
-        those of `lhs` followed by those of the result.
-      transpose_kernel: whether to reverse the window and exchange its features, so that this is the
-        transpose of the convolution with the same window.
+      dimension_numbers: see `conv_dimension_numbers`. By default, the feature axis is last; in the
+        window, the feature axis of `lhs` and then that of the result are last.
+      transpose_kernel: whether to reverse the window and exchange its feature axes, so that the
+        result is the transpose of the convolution with the same window.
       precision: see `conv_general_dilated`.
       preferred_element_type: dtype of accumulation and of the result.
-      use_consistent_padding: whether pairs in `padding` are those of the convolution of which this
-        is the transpose.
+      use_consistent_padding: whether pairs in `padding` are the padding of the convolution that is
+        transposed.
 
     Raises:
-      ValueError: if there are more than three spatial axes and no `dimension_numbers`.
+      ValueError: if there are more than three spatial axes and `dimension_numbers` is not given.
 
     Example:
       >>> x, w = jnp.ones((1, 4, 4, 3)), jnp.ones((3, 3, 3, 5))

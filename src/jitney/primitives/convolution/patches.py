@@ -38,18 +38,18 @@ def conv_general_dilated_patches(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Extracts the windows of a convolution from an array, as features.
+    """Extracts the windows of a convolution from an array, and returns them as features.
 
     Args:
-      lhs: array with axes for batch, features and space.
-      filter_shape: sizes of the window along the spatial axes.
+      lhs: an array with batch, feature and spatial axes.
+      filter_shape: the sizes of the window along the spatial axes.
       window_strides, padding, lhs_dilation, rhs_dilation: see `conv_general_dilated`.
-      dimension_numbers: see `conv_dimension_numbers`; those of the window determine the order in
-        which its elements become features.
+      dimension_numbers: see `conv_dimension_numbers`. The entry for the window determines the order
+        in which its elements become features.
       precision: see `conv_general_dilated`.
       preferred_element_type: dtype of the result.
 
-    Returns: an array with axes for batch, features and space. It has a feature for each feature of
+    Returns: an array with batch, feature and spatial axes. It has one feature for each feature of
       `lhs` and each position in the window; the feature of `lhs` is the major index.
 
     Example:
@@ -100,13 +100,13 @@ def conv_general_dilated_local(
     dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
     precision: PrecisionLike = None,
 ) -> Array:
-    """Computes a convolution whose kernel differs at each position of the result.
+    """Computes a convolution with a different window at each position of the result.
 
     Args:
-      lhs: array with axes for batch, features and space.
-      rhs: the windows, an array with axes for features of the result, for features of `lhs` times
-        positions in the window (in the order of `conv_general_dilated_patches`), and for the space
-        of the result.
+      lhs: an array with batch, feature and spatial axes.
+      rhs: the windows, an array with an axis for the features of the result, an axis for the
+        features of `lhs` times the positions in the window (in the order of
+        `conv_general_dilated_patches`), and the spatial axes of the result.
       window_strides, padding, lhs_dilation, rhs_dilation, precision: see `conv_general_dilated`.
       filter_shape: sizes of the window along the spatial axes.
       dimension_numbers: see `conv_dimension_numbers`.

@@ -1,9 +1,9 @@
-"""Accuracy of results as an option: `lax.AccuracyMode`, `lax.Tolerance`.
+"""The option `accuracy` of functions: `lax.AccuracyMode` and `lax.Tolerance`.
 
-The values of elementwise functions always have the accuracy that the table of scalar functions
-states, which exceeds these requests in single precision. `AccuracyMode.HIGHEST` changes
-derivatives: they are computed such that their relative error stays small where the function levels
-off.
+The values of elementwise functions always have the accuracy stated in the table of scalar
+functions, which exceeds these requests in single precision. `AccuracyMode.HIGHEST` changes
+derivatives: they are computed in such a way that their relative error remains small where the
+function levels off.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class AccuracyMode(enum.Enum):
 
 @record(frozen=True)
 class Tolerance:
-    """An error bound: |error| <= atol + rtol |result|, or a number of units in the last place.
+    """An error bound, |error| <= atol + rtol |result|, or a number of units in the last place.
 
     Args:
       atol: absolute error.
@@ -32,7 +32,7 @@ class Tolerance:
       ulps: error in units in the last place.
 
     Raises:
-      ValueError: if a bound is negative or NaN, or none is positive.
+      ValueError: if a bound is negative or NaN, or if none is positive.
       TypeError: if a bound is not a number.
 
     Example:
@@ -47,10 +47,10 @@ class Tolerance:
     def __post_init__(self) -> None:
         bounds = (self.atol, self.rtol, self.ulps)
         if any(x < 0 or math.isnan(x) for x in bounds):
-            raise ValueError(f"Tolerance: atol, rtol and ulps must be 0 or more, but are {self!r}")
+            raise ValueError(f"Tolerance: atol, rtol and ulps must not be negative, but got {self!r}")
         if not any(bounds):
             raise ValueError(
-                "Tolerance: one of atol, rtol and ulps must be more than 0, but none is"
+                "Tolerance: at least one of atol, rtol and ulps must be positive, but none is"
             )
 
 

@@ -1,8 +1,8 @@
 """Elementwise primitives of two operands: arithmetic, powers, angles, bits.
 
 Integer arithmetic wraps. Division and remainder of integers truncate toward zero; division by zero
-gives the quotient -1 (all bits set) and the dividend as remainder. Shifts by the width or more give
-0, or the sign for arithmetic right shifts.
+gives the quotient -1 (all bits set) and the dividend as remainder. Shifts by at least the bit width
+give 0; for arithmetic right shifts, all bits of the result are the sign bit.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ div_p, div = binary(
 rem_p, rem = binary(
     "rem",
     REAL,
-    """Computes the remainder of `div`; it has the sign of x.
+    """Computes the remainder of the division x / y, which has the sign of x.
 
     Example:
       >>> lax.rem(jnp.array([7, -7]), jnp.array([3, 3]))
@@ -170,11 +170,11 @@ def _mul_lower(b: Builder, x: Node, y: Node, *, out_dtype: DTypeLike | None = No
 
 
 def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Array:
-    """Computes x * y; with `out_dtype`, the product of the operands converted to that dtype.
+    """Computes x * y; with `out_dtype`, operands are converted to that dtype first.
 
     Args:
       x: numeric array.
-      y: array of the dtype of x that has the rank of x or is a scalar.
+      y: array with the dtype of x, which is a scalar or has the rank of x.
       out_dtype: dtype of the result; that of the operands by default.
 
     Raises:
@@ -205,9 +205,9 @@ def _first(x: bool, _: bool) -> bool:
     return x
 
 
-# The sum of two cotangents: accepts any dtype, including booleans and keys, and equal shapes.
+# The sum of two cotangents, of any dtype, including booleans and keys, and of equal shapes.
 add_any_p, add_any = binary(
-    "add_any", None, "Computes the sum of two values of one type.", fn="add", weak=_first,
+    "add_any", None, "Computes the sum of two values of the same type.", fn="add", weak=_first,
     linearity=sums.LINEAR,
 )  # fmt: skip
 
@@ -215,8 +215,8 @@ add_any_p, add_any = binary(
 def sum_of_tangents(x: Value, y: Value) -> Value:
     """Adds two tangents or cotangents.
 
-    In eager mode the sum is strongly typed if one of them is; in programs its weak type is that of
-    the first.
+    In eager mode, the sum is strongly typed if one of the operands is; in programs, it has the weak
+    type of the first operand.
     """
     if state.trace is state.eval_trace and getattr(get_aval(x), "weak_type", False):
         x, y = y, x
@@ -260,14 +260,14 @@ def pow(x: ArrayLike, y: ArrayLike) -> Array:  # noqa: A001
 
     Args:
       x: floating or complex array.
-      y: array of the dtype of x or of an integer dtype that has the rank of x or is a scalar.
+      y: array with the dtype of x or an integer dtype, which is a scalar or has the rank of x.
 
-    Returns: array of the dtype of x, of the shape that the operands broadcast to.
+    Returns: array with the dtype of x and the broadcast shape.
 
     Accuracy: within 1 ulp in float32, 2 in float64.
 
     Raises:
-      TypeError: for other dtypes, or shapes that do not broadcast.
+      TypeError: if dtypes are not supported, or if shapes do not broadcast.
 
     Example:
       >>> bases, exponents = jnp.arange(1.0, 4.0), jnp.array([0.5, -1.0, 2.0])
@@ -411,7 +411,7 @@ def _mul_by_right(
 
 
 def _as_factor(ct: Value, x: Value) -> Value:
-    """Reshards `x`, by which the cotangent `ct` is multiplied or divided, to match `ct`."""
+    """Reshards `x`, a factor or divisor of the cotangent `ct`, to the sharding of `ct`."""
     aval = getattr(ct, "aval", None)
     if aval is None or aval.has_default_place:
         return x
@@ -431,7 +431,7 @@ rules.defjvp(
 @div_p.transpose
 def _div_transpose(ct: Cotangent, x: Operand, y: Operand) -> list[Cotangent | None]:
     if isinstance(y, UndefinedPrimal):
-        raise TypeError("div: a quotient is linear only in its dividend")
+        raise TypeError("div: a quotient is linear in its dividend only")
     if isinstance(ct, Zero):
         return [ct, None]
     return [rules.unbroadcast(x, div(ct, _as_factor(ct, y))), None]
@@ -456,7 +456,7 @@ def _constant(out: Value, value: float) -> Value:
 
 
 def _share(x: Value, out: Value, y: Value, *, greater: bool) -> Value:
-    """Returns the weight of x in an extremum: 1 if it alone is extreme, 1/2 if both are, else 0."""
+    """Returns the derivative of an extremum with respect to x: 1, 0, or 1/2 if x equals y."""
     none, half, one, two = (functools.partial(_constant, out, v) for v in (0, 0.5, 1, 2))
     if rules.aval_of(out).dtype.kind == "c":
         is_first, is_second = eq(x, out), eq(y, out)
@@ -498,7 +498,7 @@ def _pow_jvp(primals: Primals, tangents: Tangents) -> tuple[Value, Tangent]:
 
 
 def _strong(x: Value) -> Value:
-    """Makes `x` strongly typed: like JAX's, derivatives of powers have a strong type."""
+    """Makes `x` strongly typed; derivatives of powers are strongly typed, as in JAX."""
     aval = rules.aval_of(x)
     if not aval.weak_type:
         return x
@@ -506,7 +506,7 @@ def _strong(x: Value) -> Value:
 
 
 def _pow_slope(x: Value, y: Value) -> Value:
-    """Computes y x^(y - 1); for integer y, 0 where y is 0, whatever x is."""
+    """Computes y x^(y - 1), which for integer y is 0 where y is 0, regardless of x."""
     aval = rules.aval_of(y)
     if not dtypes.issubdtype(aval.dtype, np.integer):
         x, y = _strong(x), _strong(y)

@@ -1,6 +1,7 @@
-"""Comparisons; their results are booleans.
+"""Comparisons, whose results are booleans.
 
-The `_to` forms are total orders on floats: -NaN < -inf < ... < -0.0 < 0.0 < ... < inf < NaN.
+The functions with the suffix `_to` compare floats in their total order: -NaN < -inf < ... < -0.0 <
+0.0 < ... < inf < NaN.
 """
 
 from __future__ import annotations
@@ -64,11 +65,11 @@ for _prim in _ALL:
     _prim.absent("transpose", why="not linear")
 
 
-# Keys are equal if all their words are.
+# Two keys are equal if all of their words are equal.
 
 
 def _aligned(words: Value, aval: ShapedArray, shape: tuple[int, ...]) -> Value:
-    """Broadcasts the words of keys of type `aval` to those of keys of `shape`."""
+    """Broadcasts the words of keys of type `aval` to the words of keys of `shape`."""
     if aval.shape == shape:
         return words
     whole = (*shape, dtypes.words_of_key(aval.dtype))

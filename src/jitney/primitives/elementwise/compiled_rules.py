@@ -1,15 +1,15 @@
-"""Eager rules that run compiled code.
+"""Eager rules that run compiled code instead of NumPy.
 
-On large arrays, some operations take many times as long in NumPy as in compiled code. (For
-functions of several operations there is `jit_when_traced(compiled_from=...)` in `api/jit/jit.py`.) The
-first call in a process pays for compilation: some milliseconds, as much as one NumPy call on arrays
-of this size.
+On large arrays, some operations take many times longer in NumPy than in compiled code. (For
+functions of several operations, use `jit_when_traced(compiled_from=...)` in `api/jit/jit.py`.) The
+first call in a process includes compilation, which takes some milliseconds, as long as one NumPy
+call on arrays of this size.
 
-Complex functions run compiled code where NumPy's result is not finite: NumPy implements Annex G of
-the C standard only in part ((inf + inf i) / i is NaN there), and a function must have the same
+Complex functions run compiled code if NumPy's result is not finite: NumPy implements Annex G of the
+C standard only in part (in NumPy, (inf + inf i) / i is NaN), but a function must have the same
 infinities with and without `jit`.
 
-Whether an operation runs compiled depends only on its operands, so equal calls have equal results.
+Whether compiled code runs depends only on the operands, so equal calls have equal results.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LARGE = threshold(100_000, small=16)  # elements
 
 
 def compiled(prim: Primitive, *values: np.ndarray, **params: object) -> Any:
-    """Evaluates `prim` by compiling its lowering; returns what its `eager` rule would return."""
+    """Evaluates `prim` by compiling its lowering; the result has the form of an `eager` rule's."""
     out = eager.run_compiled(prim, values, params)
     return [x._data() for x in out] if prim.multiple_results else out._data()
 
@@ -52,12 +52,12 @@ def compiled_unless_finite(
     values: Sequence[np.ndarray],
     params: Mapping[str, object] = MappingProxyType({}),
 ) -> np.ndarray:
-    """Returns NumPy's `result` of a complex function if finite, else that of compiled code."""
-    # Takes half the time of `.all()`, which matters for small arrays.
+    """Returns `result`, that of NumPy, if it is finite, and otherwise that of compiled code."""
+    # This takes half as long as `.all()`, which matters for small arrays.
     is_finite = b"\0" not in np.isfinite(result).tobytes()
     return result if is_finite else compiled(prim, *values, **params)
 
 
 def without_copies(x: np.ndarray) -> np.ndarray:
-    """Slices `x` to size 1 along axes with stride 0, over which it is broadcast."""
+    """Slices `x` to size 1 along axes with stride 0, along which it is broadcast."""
     return x[tuple([slice(0, 1) if step == 0 else slice(None) for step in x.strides])]

@@ -1,7 +1,7 @@
-"""Conversions: of dtype, of bit patterns, of float precision, and of Python scalars to operands.
+"""Conversions of dtypes, bit patterns and float precision, and of Python scalars to operands.
 
-Other modules call `convert`. It returns values that already have the requested type unchanged, and
-converts Python and NumPy scalars to constants without recording an operation.
+Other modules call `convert`, which returns values unchanged if they already have the requested
+type, and converts Python and NumPy scalars to constants without recording an operation.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _convert_element_type_abstract(
     ):
         raise ValueError(
             f"Cannot convert_element_type from {dtypes.long_name(x.dtype)} to "
-            f"{dtypes.long_name(new_dtype)}: jax.random.key_data and wrap_key_data convert keys"
+            f"{dtypes.long_name(new_dtype)}: use jax.random.key_data and wrap_key_data for keys"
         )
     return shaped_array(x.shape, new_dtype, weak_type)
 
@@ -108,8 +108,8 @@ _OPERANDS: tuple[type[Any], ...] = (Array, np.ndarray, np.generic, bool, int, fl
 def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """Converts `operand` to `new_dtype` elementwise; the result is never weakly typed.
 
-    Conversion of floats to integers truncates, clamps to the range of the dtype, and maps NaN to 0.
-    Integers wrap.
+    Floats that are converted to integers are truncated and clamped to the range of the dtype; NaN
+    becomes 0. Integers that are converted to narrower integers wrap.
 
     Args:
       operand: array or scalar.
@@ -132,16 +132,16 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
         families.check_operands("convert_element_type", operand)
     dtype = user_dtype(new_dtype, "convert_element_type")
     if type(operand) is int and dtypes.issubdtype(dtype, np.integer):
-        # Wraps from 64 bits, whether or not 64-bit dtypes are enabled.
+        # Wraps from 64 bits, even if 64-bit dtypes are not enabled.
         return as_value(np.asarray(operand).astype(dtype)[()])
     refuse_complex_scalar(operand, dtype, "convert_element_type")
     warn_if_imaginary_dropped(dtypes.dtype(operand), dtype)
-    # A scalar must become an array first: `convert` would use it as the words of a key.
+    # A scalar must become an array first, since `convert` would use it as the words of a key.
     return convert(as_value(operand) if dtypes.is_extended(dtype) else operand, dtype)
 
 
 def user_dtype(dtype: DTypeLike | dtypes.ExtendedDType, function: str) -> np.dtype[Any]:
-    """Returns a user's dtype in canonical form; warns if it narrows a 64-bit dtype."""
+    """Returns a user's dtype in canonical form; warns if that narrows a 64-bit dtype."""
     if not dtypes.is_extended(dtype):
         dtypes.check_user_dtype_supported(dtype, function)
     return dtypes.requested_dtype(dtype)
@@ -150,7 +150,7 @@ def user_dtype(dtype: DTypeLike | dtypes.ExtendedDType, function: str) -> np.dty
 def refuse_complex_scalar(x: Value, dtype: DType, function: str) -> None:
     """Raises TypeError if `x` is a Python complex number and `dtype` is real.
 
-    A NaN is accepted for integer dtypes: it converts to 0, even if it is complex.
+    For integer dtypes, NaN is accepted even if it is complex, as it is converted to 0.
     """
     if type(x) is complex and not (
         dtypes.is_extended(dtype)
@@ -162,10 +162,10 @@ def refuse_complex_scalar(x: Value, dtype: DType, function: str) -> None:
 
 
 def not_real(x: Value, dtype: DType, function: str) -> TypeError:
-    """Returns the error for a complex number where a real `dtype` is required."""
+    """Returns the error for a complex number `x` if a real `dtype` is required."""
     return TypeError(
-        f"{function}: a real number is needed for dtype {dtype}, but the value is {x}, a complex "
-        "number; take its real part (`.real`)"
+        f"{function}: dtype {dtype} requires a real number, but the value is the complex number "
+        f"{x}; use its real part (`.real`)"
     )
 
 
@@ -206,7 +206,7 @@ def convert(x: Value, dtype: DType, weak_type: bool = False) -> Array:
 
 
 def _key_of(x: Any, dtype: dtypes.KeyDType) -> Array:
-    """Returns the key whose words all equal `x`, as in arrays filled with keys."""
+    """Returns the key all of whose words equal `x`, for arrays filled with keys."""
     words = np.full(dtype.impl.key_shape, x, np.uint32)
     return calculus.random_wrap(words, impl=dtype.impl)
 
@@ -218,16 +218,16 @@ def scalar_operand(x: Value, dtype: DType, weak_type: bool) -> Value: ...
 def scalar_operand(x: Value | DimExpr, dtype: DType, weak_type: bool) -> Value:
     """Converts a Python or NumPy scalar to a scalar operand of `dtype` and weak type.
 
-    Weakly typed operands are Python scalars, others NumPy scalars, if such scalars have the type
-    (`dtypes.is_of_scalars`). Equal scalars are mostly the same object, so that traces can recognize
-    them by identity.
+    Weakly typed operands are Python scalars and other operands are NumPy scalars, if such scalars
+    can have the type (`dtypes.is_of_scalars`). Equal scalars are usually the same object, so that
+    traces can recognize them by identity.
     """
     if type(x) is DimExpr:
         return convert(x.dimension_as_value(), dtype, weak_type)
     if not dtypes.is_of_scalars(dtype, weak_type):
         return rules.typed(np.asarray(_make_scalar(x, dtype, False)), weak_type)
     key = (type(x), x, dtype, weak_type)
-    # Zeros except that of int are not cached: 0.0 and -0.0 are equal, and so would their keys be.
+    # Zeros other than int zeros are not cached: 0.0 and -0.0 are equal, so their keys would be, too.
     is_kept = bool(x == x and (x or type(x) is int))
     try:
         known = _scalars.get(key) if is_kept else None
@@ -251,12 +251,12 @@ def _make_scalar(x: Value | DimExpr, dtype: Any, weak_type: bool) -> Value:
     if type(x) is int and dtypes.issubdtype(dtype, np.integer):
         info = dtypes.iinfo(dtype)
         if not info.min <= x <= info.max:
-            # Values in the range of the default integers wrap to narrower dtypes.
+            # Values in the range of the default integer dtype wrap to narrower dtypes.
             value = np.asarray(x, get_aval(x).dtype).astype(dtype)
         else:
             value = np.asarray(x).astype(dtype)
     else:
-        with float_errors.ignored():  # overflow gives infinity, as everywhere
+        with float_errors.ignored():  # overflow results in infinity, as in all operations
             value = reference.scalar.convert(np.asarray(float(x) if type(x) is int else x), dtype)
     return value.item() if weak_type and dtype != families.BOOL else value[()]
 
@@ -269,7 +269,7 @@ def as_value(x: Value | np.generic) -> Array:
     if isinstance(x, Array):
         return x
     if type(x) not in plain_types:
-        x = revealed(x)  # may give a tracer of the current trace
+        x = revealed(x)  # the result may be a tracer of the current trace
         if isinstance(x, Array):
             return x
     trace = state.trace
@@ -278,15 +278,15 @@ def as_value(x: Value | np.generic) -> Array:
         if isinstance(x, Array):
             return x
     if type(x) not in _HOST_TYPES and (is_ref(x) or is_high_value(x)):
-        return cast("Array", x)  # accepted wherever arrays are, unchanged
-    # Within derivatives and batching, too, unvarying values become arrays, not the user's objects.
+        return cast("Array", x)  # accepted unchanged wherever arrays are
+    # Within derivatives and batching, too, unvarying values become arrays, and are not users' objects.
     return owned(x)
 
 
 def owned_results(result: _Tree) -> _Tree:
-    """Replaces NumPy arrays in the result of a user's function (a pytree) by arrays of jitney.
+    """Replaces NumPy arrays in the result of a user's function, a pytree, by arrays of jitney.
 
-    The function may have returned its arguments, which the caller can still write to.
+    The function may have returned its arguments, to which the caller can still write.
     """
     if isinstance(result, Array):
         return result
@@ -321,8 +321,8 @@ def _bitcast_convert_type_abstract(x: ShapedArray, *, new_dtype: np.dtype) -> Sh
     ):
         raise TypeError(
             "lax.bitcast_convert_type: booleans and complex elements can only be bitcast to their "
-            f"own dtype, but got dtype={dtypes.long_name(x.dtype)} and {new_dtype=}; x.view() splits "
-            "complex elements"
+            f"own dtype, but got dtype={dtypes.long_name(x.dtype)} and {new_dtype=}; use x.view() to "
+            "split complex elements"
         )
     if old == new:
         shape = x.shape
@@ -347,7 +347,7 @@ def _bitcast_convert_type_eager(x: np.ndarray, *, new_dtype: np.dtype) -> np.nda
 
 @bitcast_convert_type_p.lower
 def _bitcast_convert_type_lower(b: Builder, x: Node, *, new_dtype: np.dtype) -> Node:
-    from jitney.compiler.hlo import sub_bytes  # late: imports the compiler
+    from jitney.compiler.hlo import sub_bytes  # imported late, since it imports the compiler
 
     return sub_bytes.bitcast(b, x, np.dtype(new_dtype))
 
@@ -355,19 +355,19 @@ def _bitcast_convert_type_lower(b: Builder, x: Node, *, new_dtype: np.dtype) -> 
 def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """Reinterprets the bits of `operand` as `new_dtype`.
 
-    Conversion to a narrower dtype splits each element along a new last axis, least significant part
-    first; conversion to a wider dtype joins elements along the last axis.
+    Conversion to a narrower dtype splits each element along a new last axis, with the least
+    significant part first. Conversion to a wider dtype joins elements along the last axis.
 
     Args:
       operand: array or scalar.
       new_dtype: dtype of the result.
 
-    Returns: array of the shape of `operand`, except for that last axis.
+    Returns: array with the shape of `operand`, except for this last axis.
 
     Raises:
-      TypeError: if one of the dtypes is boolean and the other is not, or one is complex and the
-        other a real dtype of the same width.
-      ValueError: if `new_dtype` is wider, and the size of the last axis is not the ratio of the
+      TypeError: if one of the dtypes is boolean and the other is not, or if one is complex and the
+        other is real and has the same width.
+      ValueError: if `new_dtype` is wider and the size of the last axis is not the ratio of the
         widths.
 
     Example:
@@ -391,7 +391,7 @@ def _reduce_precision_abstract(
     families.check_dtype("reduce_precision", x.dtype, families.FLOAT)
     if exponent_bits < 1 or mantissa_bits < 0:
         raise ValueError(
-            "reduce_precision: `exponent_bits` must be 1 or more and `mantissa_bits` 0 or more, but "
+            "reduce_precision: `exponent_bits` must be at least 1 and `mantissa_bits` at least 0, but "
             f"they are {exponent_bits} and {mantissa_bits}"
         )
     return x
@@ -408,11 +408,11 @@ def _reduce_precision_lower(b: Builder, x: Node, *, exponent_bits: int, mantissa
 
 
 def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
-    """Rounds `operand` to a floating-point format of the given widths; overflow gives infinity.
+    """Rounds `operand` to a floating-point format with the given widths of exponent and mantissa.
 
     Args:
       operand: floating array.
-      exponent_bits: width of the exponent, at least 1.
+      exponent_bits: width of the exponent, at least 1. Numbers beyond its range become infinite.
       mantissa_bits: width of the mantissa without its implicit leading bit, at least 0.
 
     Returns: array of the shape and dtype of `operand`.

@@ -1,9 +1,9 @@
-"""Conversions to and from dtypes whose tangents have another dtype; elements keep their bits.
+"""Conversions to and from dtypes whose tangents have another dtype, which keep all bits.
 
 `jax.experimental.primal_tangent_dtype` creates such dtypes, for example integers that represent
-quantized floats. Their values can be moved, and converted back by `lax.convert_element_type`. There
-is no arithmetic on them: only users' rules define their meaning (`jax.custom_vjp`). Cotangents have
-the dtype of tangents.
+quantized floats. Values of these dtypes can be moved, and converted back by
+`lax.convert_element_type`. They do not support arithmetic; their meaning is defined by users' rules
+only (`jax.custom_vjp`). Cotangents have the dtype of tangents.
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ from_edtype_p = declare("from_edtype")
 def _to_edtype_abstract(x: ShapedArray, *, edtype: PrimalTangentDType) -> ShapedArray:
     if x.dtype != edtype.physical:
         raise ValueError(
-            f"convert_element_type: {edtype} is converted only from {edtype.physical}, its "
-            f"physical dtype, not from {dtypes.long_name(x.dtype)}: convert to {edtype.physical} "
-            "first"
+            f"convert_element_type: only {edtype.physical}, its physical dtype, can be converted to "
+            f"{edtype}, not {dtypes.long_name(x.dtype)}: convert to {edtype.physical} first"
         )
     return shaped_array(x.shape, edtype)
 
@@ -43,9 +42,9 @@ def _to_edtype_abstract(x: ShapedArray, *, edtype: PrimalTangentDType) -> Shaped
 def _from_edtype_abstract(x: ShapedArray, *, dtype: np.dtype) -> ShapedArray:
     if dtypes.physical_dtype(x.dtype) != dtype:
         raise ValueError(
-            f"convert_element_type: values of {x.dtype} are converted only to "
-            f"{dtypes.physical_dtype(x.dtype)}, their physical dtype, not "
-            f"{dtypes.long_name(dtype)}: convert from that dtype"
+            f"convert_element_type: {x.dtype} can be converted only to "
+            f"{dtypes.physical_dtype(x.dtype)}, its physical dtype, not to "
+            f"{dtypes.long_name(dtype)}: convert to {dtypes.physical_dtype(x.dtype)} first"
         )
     return shaped_array(x.shape, dtype)
 
@@ -53,7 +52,7 @@ def _from_edtype_abstract(x: ShapedArray, *, dtype: np.dtype) -> ShapedArray:
 def _moves_numbers(prim: Primitive) -> None:
     """Sets the rules that both primitives share.
 
-    Elements are unchanged; tangents are converted to the tangent dtype of the result.
+    Elements stay unchanged; tangents are converted to the tangent dtype of the result.
     """
 
     @prim.eager
@@ -81,7 +80,7 @@ _moves_numbers(from_edtype_p)
 
 
 def convert(x: Array, dtype: DType) -> Array:
-    """Converts `x` to another dtype, where one of both is a `PrimalTangentDType`.
+    """Converts `x` to `dtype`, where one of the two dtypes is a `PrimalTangentDType`.
 
     Raises:
       ValueError: if the other dtype is not its primal dtype.
@@ -99,7 +98,7 @@ def primal_tangent_dtype(
     Args:
       primal_dtype: dtype of the elements.
       tangent_dtype: dtype of tangents and cotangents.
-      name: name of the dtype in printed programs; by default made of both dtypes.
+      name: name of the dtype in printed programs; by default it is made from both dtypes.
 
     Example:
       >>> jax.experimental.primal_tangent_dtype("int8", "bfloat16")

@@ -1,14 +1,13 @@
 """Families of elementwise primitives with shared rules.
 
-`unary`, `binary` and `nary` declare a primitive and its public function in one call. A family
-provides
+`unary`, `binary` and `nary` declare a primitive and its public function in one call. They set
 
 - the type rule: accepted dtypes, equality of dtypes, shapes and weak types;
-- the eager rule and the lowering, which apply the scalar function of the primitive's name, a row of
-  `compiler.scalar_functions`.
+- the eager rule and the lowering, which apply the scalar function with the primitive's name, an
+  entry of `compiler.scalar_functions`.
 
-Operands of an n-ary primitive have the same rank, and their sizes are equal or 1; scalar operands
-go with any shape. A result is weakly typed if all operands are.
+Operands of an n-ary primitive have the same rank, and along each axis their sizes are equal or 1;
+scalar operands may be combined with any shape. A result is weakly typed if all operands are.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 Function = TypeVar("Function", bound=Callable[..., object])
 Accepts = tuple[type[np.generic] | np.dtype[Any], ...] | None
-"""Dtype categories that a primitive accepts; None stands for every dtype, including keys."""
+"""The categories of dtypes that a primitive accepts; None stands for all dtypes, including keys."""
 
 ResultDType = Callable[["DType"], "DType"]
-"""Operand dtype -> result dtype."""
+"""A function from the operand dtype to the result dtype."""
 
 FLOAT: Accepts = (np.floating,)
 INEXACT: Accepts = (np.floating, np.complexfloating)
@@ -64,7 +63,7 @@ def is_accepted(dtype: DType, accepts: Accepts) -> bool:
     return accepts is None or any([dtypes.issubdtype(dtype, kind) for kind in accepts])
 
 
-# Names of dtype categories in messages; single dtypes have their own names.
+# Names of dtype categories in messages; single dtypes are named as usual.
 _KINDS: dict[object, str] = {
     np.bool_: "boolean",
     np.integer: "integer",
@@ -96,7 +95,7 @@ def check_dtype(name: str, dtype: DType, accepts: Accepts, position: int | None 
         )
 
 
-# lax function -> jax.numpy function that promotes dtypes
+# lax function -> function of jax.numpy that promotes dtypes
 _PROMOTING = {
     "sub": "subtract", "mul": "multiply", "div": "divide", "rem": "remainder", "max": "maximum",
     "min": "minimum", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
@@ -132,8 +131,8 @@ def broadcast_shape(name: str, avals: Sequence[AbstractValue]) -> Shape:
     if len({len(s) for s in shapes}) > 1:
         ranks = sorted({len(s) for s in shapes})
         raise TypeError(
-            f"{name}: operands must have one rank, or rank 0, but have the ranks "
-            f"{', '.join(map(str, ranks))}; functions of jnp broadcast"
+            f"{name}: all operands must be scalars or have the same rank, but their ranks are "
+            f"{', '.join(map(str, ranks))}; functions of jnp broadcast operands of different ranks"
         )
     out: list[int] = []
     for extents in zip(*shapes, strict=True):
@@ -155,7 +154,7 @@ def unlike_shapes(name: str, avals: Sequence[AbstractValue]) -> str:
     labels = ("left", "right") if len(avals) == 2 else [f"operand {i}" for i in range(len(avals))]
     return messages.refusal(
         name,
-        f"the shapes {listed} do not broadcast: axes are matched from the last one on, and "
+        f"the shapes {listed} do not broadcast: axes are aligned at the last one, and "
         f"{met[0]} meets {met[1]}.",
         tuple(zip(labels, avals, strict=True)),
         _stretched(avals),
@@ -164,7 +163,7 @@ def unlike_shapes(name: str, avals: Sequence[AbstractValue]) -> str:
 
 
 def _stretched(avals: Sequence[AbstractValue]) -> str:
-    """Returns advice for two operands whose shapes match if aligned at the first axis."""
+    """Returns advice for two operands whose shapes match if axes are aligned at the first one."""
     if len(avals) != 2 or avals[0].ndim == avals[1].ndim:
         return ""
     small, large = sorted((a.shape for a in avals), key=len)
@@ -173,7 +172,7 @@ def _stretched(avals: Sequence[AbstractValue]) -> str:
     name = messages.variable_of(min(avals, key=lambda a: a.ndim), user_code.current()) or "y"
     new = ", None" * (len(large) - len(small))
     axes = ":" if len(small) == 1 else "..."
-    return f"{name}[{axes}{new}], to match its axes from the first one on"
+    return f"{name}[{axes}{new}], to align axes at the first one"
 
 
 def broadcast_nodes(b: Builder, nodes: Sequence[Node]) -> list[Node]:
@@ -189,7 +188,7 @@ def broadcast_nodes(b: Builder, nodes: Sequence[Node]) -> list[Node]:
 
 
 def stretch(b: Builder, node: Node, shape: Shape) -> Node:
-    """Broadcasts `node` to `shape`; its rank is 0 or that of `shape`, its sizes are equal or 1."""
+    """Broadcasts `node`, a scalar or a node with the rank of `shape`, to `shape`."""
     if node.shape == shape:
         return node
     return b.broadcast(node, shape, tuple(range(len(node.shape))))
@@ -219,7 +218,7 @@ def real_part(dtype: np.dtype) -> np.dtype: ...
 @overload
 def real_part(dtype: DType) -> DType: ...
 def real_part(dtype: DType) -> DType:
-    """Returns the real dtype of the components of a complex `dtype`, or a real dtype itself."""
+    """Returns the dtype of the components of a complex `dtype`; real dtypes are unchanged."""
     return _REAL.get(dtype, dtype)
 
 
@@ -228,7 +227,7 @@ def with_imaginary_part(dtype: np.dtype) -> np.dtype: ...
 @overload
 def with_imaginary_part(dtype: DType) -> DType: ...
 def with_imaginary_part(dtype: DType) -> DType:
-    """Returns the complex dtype with components of a real `dtype`, or a complex dtype itself."""
+    """Returns the complex dtype with components of a real `dtype`; complex dtypes are unchanged."""
     return _COMPLEX.get(dtype, dtype)
 
 
@@ -292,9 +291,9 @@ def unary(
       name: name of the primitive, of its scalar function and of the public function.
       accepts: categories of operand dtypes.
       doc: summary line of the public function's docstring, optionally followed by an example.
-      result: operand dtype -> result dtype.
-      accuracy: whether it has the parameter `accuracy`, which affects derivatives only: results
-        always have the accuracy stated in the scalar table.
+      result: function from the operand dtype to the result dtype.
+      accuracy: whether the function has the parameter `accuracy`. It affects derivatives only, as
+        results always have the accuracy stated in the table of scalar functions.
       linear: whether the function is linear.
       error: error bound of the results, for the docstring; "" if they are correctly rounded.
     """
@@ -353,14 +352,14 @@ def nary(
       name: name of the primitive.
       accepts: categories of operand dtypes, for each operand.
       doc: summary line of the public function's docstring, optionally followed by an example.
-      result: dtype of the first operand -> result dtype.
+      result: function from the dtype of the first operand to the result dtype.
       same_dtypes: whether all operands must have the same dtype.
-      fn: name of the scalar function, if it differs.
-      public: name of the public function, if it differs.
-      weak: weak types of the operands -> weak type of the result; by default whether all are weak.
+      fn: name of the scalar function, if it differs from `name`.
+      public: name of the public function, if it differs from `name`.
+      weak: function from the operands' weak types to that of the result; by default `all`.
       names: parameter names of the public function.
       error: see `unary`.
-      linearity: the operands in which it is linear.
+      linearity: the operands in which the function is linear.
     """
     prim = declare(name)
     prim.linearity = linearity
@@ -425,7 +424,7 @@ def binary(
 def check_nary(
     name: str, avals: Sequence[ShapedArray], accepts: Sequence[Accepts], same_dtypes: bool = True
 ) -> None:
-    """Raises TypeError if dtypes of operands are not accepted, or differ although they must not."""
+    """Raises TypeError if dtypes of operands are not accepted, or differ but must be equal."""
     for i, (aval, kinds) in enumerate(zip(avals, accepts, strict=True)):
         check_dtype(name, aval.dtype, kinds, i)
     if same_dtypes:
@@ -463,8 +462,8 @@ def named(function: Function, name: str, doc: str, sections: str) -> Function:
     Args:
       function: a function created for one primitive of a family.
       name: name of the public function.
-      doc: its summary, optionally followed by an example.
-      sections: the sections between them, which the functions of a family share.
+      doc: the summary, optionally followed by an example.
+      sections: the sections between summary and example, which the functions of a family share.
     """
     what, mark, example = doc.partition(_EXAMPLE)
     function.__name__ = function.__qualname__ = name
@@ -506,23 +505,23 @@ def _sections(
     first = next(iter(operands))
     for name, accepts in operands.items():
         what = _WORDS.get(accepts) or f"array whose dtype is {_names(accepts)}"
-        others = f"; of the dtype of {first}, and of the same rank or a scalar"
+        others = f" with the dtype of {first}, which is a scalar or has the same rank"
         others = "" if name == first else others
         lines.append(f"      {name}: {what}{others}.")
     if accuracy:
         lines.append(
-            "      accuracy: affects derivatives; see `AccuracyMode`. Results are always accurate."
+            "      accuracy: affects only derivatives; see `AccuracyMode`."
         )
     shape = "the shape of x" if len(operands) == 1 else "the broadcast shape"
     lines += [
         "",
-        f"    Returns: array of {shape}, of {_RESULTS.get(result, 'the same dtype')}.",
+        f"    Returns: array with {shape} and {_RESULTS.get(result, 'the same dtype')}.",
         "",
     ]
     if error:
         lines += [f"    Accuracy: within {error}.", ""]
-    shapes = "" if len(operands) == 1 else ", or shapes that do not broadcast"
-    lines += ["    Raises:", f"      TypeError: for other dtypes{shapes}."]
+    shapes = "" if len(operands) == 1 else ", or if shapes do not broadcast"
+    lines += ["    Raises:", f"      TypeError: if a dtype is not supported{shapes}."]
     return "\n".join(lines)
 
 

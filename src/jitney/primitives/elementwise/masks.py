@@ -1,13 +1,13 @@
-"""Products with masks: x times a converted boolean is computed as `select(mask, x, 0)`, as in XLA.
+"""Products with masks: x times a converted boolean is computed as `select(mask, x, 0)`.
 
-In IEEE arithmetic inf * 0 is NaN, yet programs multiply by masks to drop infinities. XLA selects if
-a factor is a boolean converted to the dtype of the product, has the shape of the product, and is
-not a constant of the program (`_is_folded`). It does so within a program, as the lowering does
-here. In eager mode, JAX runs one program for each function of `jax.numpy`, so only masks that such
-a function converts itself count: it opens a context, `noting`, in which conversions are recorded
-for the products that follow.
+In IEEE arithmetic, inf * 0 is NaN, yet programs multiply by masks to drop infinities. As in XLA, a
+product becomes a selection if a factor is a boolean that was converted to the dtype of the product,
+has the shape of the product, and is not a constant of the program (`_is_folded`). Within programs,
+the lowering does this. In eager mode, JAX runs one program for each function of `jax.numpy`, so
+only masks that such a function itself converts become selections: it opens a context, `noting`, in
+which conversions are recorded for the products that follow.
 
-Products of floats narrower than 16 bits, and of bfloat16, are computed in float32 there, by
+XLA computes products of floats narrower than 16 bits, and of bfloat16, in float32, by
 multiplication.
 """
 
@@ -38,7 +38,7 @@ _SUMMED: frozenset[Any] = frozenset(map(np.dtype, _WIDE))  # dtypes of contracti
 
 
 class _Local(threading.local):
-    """Thread-local map: id of a converted mask -> (converted, mask); None outside of contexts."""
+    """A thread-local map: id of a converted mask -> (converted, mask); None outside of contexts."""
 
     noted: dict[int, tuple[np.ndarray, np.ndarray]] | None = None
 
@@ -48,7 +48,7 @@ _NOTED = ("noted",)
 
 
 def noting() -> Within:
-    """Returns a context in which products with masks converted within it are selections."""
+    """Returns a context in which products with masks that are converted in it become selections."""
     return Within(local, _NOTED, ({},))
 
 
@@ -68,7 +68,7 @@ def among(operands: Sequence[ArrayLike]) -> bool:
 def as_arrays(operands: Sequence[ArrayLike]) -> list[ArrayLike]:
     """Converts boolean scalars to NumPy arrays in eager mode, so that conversions are recorded.
 
-    In programs they stay literals, by which operands are multiplied.
+    In programs, boolean scalars remain literals, and operands are multiplied by them.
     """
     if is_recorded():
         return list(operands)
@@ -78,7 +78,7 @@ def as_arrays(operands: Sequence[ArrayLike]) -> list[ArrayLike]:
 
 
 def note(converted: Any, mask: np.ndarray) -> np.ndarray:
-    """Records within a context that `converted` is `mask` in another dtype; returns it."""
+    """Records within a context that `converted` is `mask` in another dtype; returns the former."""
     noted = local.noted
     if noted is None or converted.dtype not in _SELECTED:
         return converted
@@ -125,7 +125,7 @@ def sum_of_selected(
 
 
 def _is_product(mask: int, other: int, dimension_numbers: DotDimensionNumbers) -> bool:
-    """Returns whether a contraction is an elementwise product with a mask, then perhaps a sum.
+    """Returns whether a contraction is an elementwise product with a mask, and perhaps a sum.
 
     `mask` and `other` are the ranks of the operands. Either no axis is free; or only the mask has
     free axes, its batch axes come first, and no axis is contracted.
@@ -147,10 +147,10 @@ def note_node(b: Builder, converted: Node, mask: Node) -> Node:
 
 
 def _is_folded(mask: Node, dtype: np.dtype) -> bool:
-    """Returns whether XLA folds the conversion of a mask to `dtype`, and then multiplies by it.
+    """Returns whether XLA folds the conversion of a mask to `dtype`, and therefore multiplies.
 
-    It folds constants, except complex arrays unless all their elements are False; these are
-    broadcast from a single element.
+    XLA folds constants, except for complex arrays that have a True element. (If all elements are
+    False, an array is broadcast from a single element.)
     """
     from jitney.compiler.hlo import ir  # late: imports the compiler
 
@@ -202,7 +202,7 @@ def sum_node(b: Builder, x: Node, y: Node, dimension_numbers: DotDimensionNumber
 
 
 def _places(rank: int, dimension_numbers: DotDimensionNumbers) -> tuple[int, ...]:
-    """Returns the permutation of the sums' axes, in mask order, to batch axes first."""
+    """Returns the permutation of the axes of sums, which are in mask order, to batch axes first."""
     (contracted, _), (batch, _) = dimension_numbers
     order = [k for k in range(rank) if k not in contracted]
     return tuple([order.index(k) for k in (*batch, *(k for k in order if k not in batch))])

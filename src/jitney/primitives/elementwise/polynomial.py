@@ -1,4 +1,4 @@
-"""`polynomial`: the elementwise sum of c_k x^k, with each coefficient as an operand.
+"""`polynomial`: the elementwise sum of c_k x^k, in which each coefficient is an operand.
 
 Source: Horner's rule; Knuth, The Art of Computer Programming, volume 2, section 4.6.4.
 """
@@ -75,19 +75,19 @@ def polynomial(
     Args:
       x: integer, floating or complex array.
       coeffs: sequence of scalars or arrays, constant term first, which are converted to the dtype
-        of x. Arrays have the rank of x, and its sizes or size 1. A single array stands for the
-        sequence of its rows.
-      unroll: number of terms that JAX computes per loop iteration. Here the evaluation is never a
-        loop; the value is only recorded as a parameter of the operation.
+        of x. Arrays must have the rank of x, and along each axis the size of x or size 1. A single
+        array stands for the sequence of its rows.
+      unroll: number of terms that JAX computes per loop iteration. In this implementation,
+        evaluation is never a loop; the value is only recorded as a parameter of the operation.
 
-    Returns: array of the dtype of x, of the shape to which x and the coefficients broadcast; zeros
-      if there are no coefficients.
+    Returns: array with the dtype of x and the shape to which x and the coefficients broadcast. It
+      is zero if there are no coefficients.
 
     Raises:
       TypeError: if x is not numeric, if `coeffs` is not a sequence, or if shapes do not broadcast.
       ValueError: if `unroll` is negative.
 
-    Accuracy: with Horner's rule, the error is at most 2n u sum |c_k x^k| for n terms and unit
+    Accuracy: the error of Horner's rule is at most 2n u sum |c_k x^k|, for n terms and unit
       roundoff u.
 
     Example:
@@ -104,7 +104,7 @@ def polynomial(
     except TypeError:
         raise TypeError(
             "lax.polynomial: coeffs must be a sequence of scalars or arrays, but is of type "
-            f"{type(coeffs).__name__}; for a constant pass (c,)"
+            f"{type(coeffs).__name__}; for a constant c, pass (c,)"
         ) from None
     families.check_operands("polynomial", x, *terms)
     operands = [_converted(c, x) for c in terms]
@@ -125,8 +125,8 @@ def _converted(c: ArrayLike, x: ArrayLike) -> ArrayLike:
     aval = rules.aval_of(x)
     if isinstance(c, complex) and aval.dtype.kind != "c":
         raise TypeError(
-            f"lax.polynomial: coefficients are converted to the dtype of x, {aval.dtype}, and {c} is "
-            "complex; convert x first"
+            f"lax.polynomial: coefficients are converted to the dtype of x, {aval.dtype}, but {c} is "
+            "complex; convert x to a complex dtype first"
         )
     if isinstance(c, bool | int | float | complex):
         return rules.const(x, c)

@@ -46,7 +46,7 @@ def _one_minus_square_lower(b: Builder, x: Node) -> Node:
 
 
 def one_minus_square(x: ArrayLike) -> Array:
-    """Computes 1 - x^2 as (1 + x) (1 - x), which is accurate near x = 1 and -1.
+    """Computes 1 - x^2 as (1 + x) (1 - x), which is accurate near x = 1 and x = -1.
 
     Args:
       x: integer, floating or complex array; integers wrap.
@@ -54,7 +54,7 @@ def one_minus_square(x: ArrayLike) -> Array:
     Returns: array of the shape and dtype of x.
 
     Raises:
-      TypeError: for operands of other dtypes.
+      TypeError: if the dtype of x is not supported.
 
     Example:
       >>> lax.one_minus_square(jnp.array([0.5, 2.0]))
@@ -77,8 +77,8 @@ def _integer_pow_abstract(x: ShapedArray, *, y: int) -> ShapedArray:
     families.check_dtype("integer_pow", x.dtype, NUMERIC)
     if y < 0 and dtypes.issubdtype(x.dtype, np.integer):
         raise TypeError(
-            f"integer_pow: a negative power of an integer is not an integer: {x.str_short()} to "
-            f"the power of {y}; convert to float first"
+            f"integer_pow: a negative power of an integer is not an integer, but got {x.str_short()} "
+            f"to the power of {y}; convert to float first"
         )
     return x
 
@@ -102,7 +102,7 @@ _T = TypeVar("_T")
 
 
 def power_by_squaring(x: _T, y: int, one: _T, mul: Callable[[_T, _T], _T]) -> _T:
-    """Raises x to the power y >= 0 by repeated squaring, always in the same order."""
+    """Raises x to the power y >= 0 by repeated squaring, always in the same order of operations."""
     result = None
     while y:
         if y & 1:
@@ -118,10 +118,10 @@ def integer_pow(x: ArrayLike, y: int) -> Array:
 
     Args:
       x: numeric array.
-      y: Python integer; it must not be negative if x is an integer array.
+      y: Python integer, which must not be negative if x is an integer array.
 
     Raises:
-      TypeError: if x is not numeric, or is an integer array and y is negative.
+      TypeError: if x is not numeric, or if x is an integer array and y is negative.
 
     Returns: array of the shape and dtype of x.
 

@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 select_n_p = declare("select_n")
 select_n_p.linearity = sums.SELECTION
 
-_LARGE = threshold(512, small=8)  # number of elements from which compiled code is faster than NumPy
+_LARGE = threshold(512, small=8)  # elements above which compiled code is faster than NumPy
 
 
-_NO_CASES = "select_n: at least one case is needed"
+_NO_CASES = "select_n: at least one case is required"
 
 
 @select_n_p.abstract
@@ -53,14 +53,13 @@ def _select_n_abstract(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
     first = cases[0]
     if which.dtype != families.BOOL and not dtypes.issubdtype(which.dtype, np.integer):
         raise TypeError(
-            "select_n: `which` must hold booleans or integers, but is "
+            "select_n: `which` must contain booleans or integers, but is "
             f"{dtypes.long_name(which.dtype)}"
         )
     if which.dtype == families.BOOL and len(cases) > 2:
         raise TypeError(
             f"select_n: booleans choose between two cases, but {messages.there_are(len(cases))}; "
-            "give `which` as "
-            "integers"
+            "pass integers as `which`"
         )
     if any(c.shape != first.shape for c in cases):
         raise TypeError(
@@ -69,8 +68,8 @@ def _select_n_abstract(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
         )
     if which.shape and which.shape != first.shape:
         raise TypeError(
-            f"select_n: `which` must have rank 0 or the shape of the cases, {first.shape}, but has "
-            f"shape {which.shape}"
+            f"select_n: `which` must be a scalar or have the shape of the cases, {first.shape}, but "
+            f"has shape {which.shape}"
         )
     families.check_same_dtypes("select", cases)
     return shaped_array(first.shape, first.dtype, all(c.weak_type for c in cases))
@@ -107,12 +106,12 @@ def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
     """Selects elementwise from `cases` by index: element i comes from `cases[which[i]]`.
 
     Args:
-      which: boolean array (for at most two cases; False is 0, True is 1) or int32 array, of the
-        shape of the cases or a scalar.
+      which: int32 array, or for at most two cases a boolean array, in which False is 0 and True is
+        1. It is a scalar or has the shape of the cases.
       *cases: arrays of the same shape and dtype.
 
-    Returns: array of the shape and dtype of the cases. For an index out of range, it is
-      unspecified which case is selected.
+    Returns: array with the shape and dtype of the cases. If an index is out of range, the selected
+      case is unspecified.
 
     Raises:
       TypeError: if shapes or dtypes are incompatible.
@@ -128,12 +127,12 @@ def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
 
 
 def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
-    """Selects elementwise from `on_true` where `pred` is true, otherwise from `on_false`.
+    """Selects elements of `on_true` where `pred` is true, and of `on_false` elsewhere.
 
     Args:
-      pred: boolean array of the shape of the other operands, or a scalar.
+      pred: boolean array with the shape of the other operands, or a boolean scalar.
       on_true: array.
-      on_false: array like `on_true`. (`jnp.where` broadcasts and promotes.)
+      on_false: array with the shape and dtype of `on_true`. (`jnp.where` broadcasts and promotes.)
 
     Returns: array of the shape and dtype of `on_true`.
 
@@ -190,9 +189,9 @@ def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:  # noqa: A002
     """Clamps the elements of `x` to the interval from `min` to `max`.
 
     Args:
-      min: lower bounds, an array of the shape and dtype of x, or a scalar.
-      x: array. Of complex numbers only the real parts are compared, and NaN gives `max`.
-      max: upper bounds, likewise. Where `max` is less than `min`, the result is `max`.
+      min: lower bounds, an array with the shape and dtype of x, or a scalar.
+      x: array. For complex dtypes, only real parts are compared, and NaN becomes `max`.
+      max: upper bounds, an array like `min`. Where `max` is less than `min`, the result is `max`.
 
     Returns: array of the shape and dtype of x.
 
@@ -210,7 +209,7 @@ def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:  # noqa: A002
 
 
 class RoundingMethod(enum.IntEnum):
-    """The treatment by `round` of elements halfway between two integers."""
+    """How `round` rounds elements that are halfway between two integers."""
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
@@ -244,12 +243,12 @@ def _round_lower(b: Builder, x: Node, *, rounding_method: RoundingMethod) -> Nod
 def round(  # noqa: A001
     x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO
 ) -> Array:
-    """Rounds elements to the nearest integer; the result is a float.
+    """Rounds elements to the nearest integer; the result has the dtype of x.
 
     Args:
       x: floating array.
-      rounding_method: how elements halfway between two integers are rounded: away from zero, or to
-        the even integer (as `jnp.round` does).
+      rounding_method: how elements that are halfway between two integers are rounded: away from
+        zero, or to the even integer, as `jnp.round` does.
 
     Returns: array of the shape and dtype of x.
 

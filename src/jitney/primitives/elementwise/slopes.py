@@ -1,6 +1,6 @@
-"""Derivatives of asinh and of the error functions, which a plain formula computes inaccurately.
+"""Derivatives of asinh and of the error functions, for which simple formulas are inaccurate.
 
-The sequences of operations are those that JAX 0.12 records.
+The sequences of operations are the same as in JAX 0.12.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def strong(x: Value) -> Value:
 
 
 def _as_factors(x: Value) -> Value:
-    """Makes `x` strongly typed unless it is a scalar, as the constants that multiply it are."""
+    """Makes `x` strongly typed unless it is a scalar, like the constants that multiply it."""
     return strong(x) if rules.shape_of(x) else x
 
 
@@ -53,7 +53,7 @@ def asinh_slope(x: Value) -> Value:
 
 
 def _inverse_scale(size: Value) -> Value:
-    """Computes 1 / s; s is 1 up to a quarter of the largest float's root, and grows from there."""
+    """Computes 1 / s; s is 1 up to a quarter of the root of the largest float, and then grows."""
     half = int(dtypes.finfo(rules.aval_of(size).dtype).maxexp) // 2
     grown = mul(size, factor(size, 2.0 ** (2 - half)))
     scale = calculus.clamp(const(size, 1), grown, factor(size, 2.0 ** (2 + half)))
@@ -80,8 +80,8 @@ def _complex_asinh_slope(z: Value) -> Value:
 
 # --- exp(-x^2) ------------------------------------------------------------------------------------
 
-# For each dtype: a number x with exp(-x^2) = 0, the mask of the bits to keep so that the square is
-# exact, and the number of terms of the series of (exp(x) - 1) / x that the remainder needs.
+# For each dtype: a number x with exp(-x^2) = 0; the mask of the bits to keep so that the square is
+# exact; and the number of terms of the series of (exp(x) - 1) / x required for the remainder.
 _SPLITS: dict[type, tuple[float, np.unsignedinteger, int]] = {
     np.float32: (11, np.uint32(0xFFFFF000), 5),
     np.float64: (28, np.uint64(0xFFFFFFFFF8000000), 4),
@@ -94,8 +94,8 @@ def exp_neg_square(x: Value) -> Array:
     """Computes exp(-x^2) with a small relative error even for large x.
 
     A rounding error in x^2 would become a relative error x^2 times as large in the result.
-    Therefore x is split into h + l, where h has half of the bits: exp(-x^2) = exp(-h^2) exp(-l (x +
-    h)), and h^2 is exact.
+    Therefore, x is split into h + l, where h has half of the bits of x: exp(-x^2) = exp(-h^2)
+    exp(-l (x + h)), and h^2 is exact.
     """
     aval = rules.aval_of(x)
     jaxpr, _, consts = trace_to_jaxpr(

@@ -171,8 +171,8 @@ rules.defjvp2(bessel_i1e_p, lambda t, y, x: mul(t, _bessel_i1e_slope(y, x)))
 def _gamma_density(a: Value, x: Value) -> Value:
     """Computes exp(-x) x^(a - 1) / gamma(a), the derivative of `igamma` with respect to x.
 
-    In this form, the exponent is a small difference of terms of size a log(a) near x = a, where the
-    density is significant. There it is computed by Stirling's formula with the deviation d = (x -
+    Near x = a, where the density is significant, the exponent in this form is a small difference of
+    terms of size a log(a). There it is computed by Stirling's formula with the deviation d = (x -
     a) / a: a (log1p(d) - d) - log(x) + log(a / 2 pi) / 2, minus the remainder of the formula.
     """
     deviation = div(sub(x, a), a)
@@ -250,7 +250,7 @@ def _refuse(message: str) -> Callable[..., NoReturn]:
 rules.defjvp2(
     random_gamma_grad_p,
     _refuse(
-        "random_gamma_grad can be differentiated with respect to its second operand, the sample, only"
+        "random_gamma_grad can be differentiated only with respect to its second operand, the sample"
     ),
     _gamma_sample_slope,
 )
@@ -278,7 +278,7 @@ def _beta_density(t: Value, a: Value, b: Value, x: Value) -> Value:
 
 
 _no_beta = _refuse(
-    "betainc can be differentiated with respect to its third operand only, not a and b"
+    "betainc can be differentiated only with respect to its third operand, not to a and b"
 )
 rules.defjvp(regularized_incomplete_beta_p, _no_beta, _no_beta, _beta_density)
 
@@ -289,7 +289,7 @@ _SEVERAL = (
 )  # fmt: skip
 rules.vectorized(*_UNARY)
 rules.broadcasting(*_SEVERAL)
-igamma_grad_a_p.absent("jvp", why="itself a derivative, which JAX does not differentiate")
+igamma_grad_a_p.absent("jvp", why="it is itself a derivative, which JAX does not differentiate")
 zeta_p.absent("jvp", why="JAX defines none")
 for _prim in (*_UNARY, *_SEVERAL):
     _prim.absent("transpose", why="not linear")

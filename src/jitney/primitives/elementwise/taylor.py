@@ -1,8 +1,8 @@
 """Recurrences for Taylor series of elementwise functions.
 
-A series is a list x_0, x_1, ... x_n of coefficients of powers of t; None stands for a term known to
-be zero. `declare` turns functions of such lists into rules. Differentiating the differential
-equation of a function with respect to t gives a recurrence, which takes about n^2 multiplications.
+A series is a list x_0, x_1, ... x_n of coefficients of powers of t; None stands for a term that is
+known to be zero. `declare` turns functions of such lists into rules. The differential equation of a
+function, with respect to t, leads to a recurrence of about n^2 multiplications.
 
 Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., section 13.2.
 """
@@ -26,7 +26,7 @@ Term: TypeAlias = "Value | None"  # None: known to be zero
 
 
 def declare(prim: Primitive, compute: Callable[..., Series]) -> None:
-    """Sets the jet rule of `prim` to `compute`(*operand series, **params) -> result series."""
+    """Sets the jet rule of `prim` to `compute`: (*operand series, **params) -> result series."""
 
     @prim.jet
     def jet_rule(
@@ -42,7 +42,7 @@ def declare(prim: Primitive, compute: Callable[..., Series]) -> None:
 
 
 def composed(prim: Primitive, fun: Callable[..., Value]) -> None:
-    """Sets the jet rule of `prim` to that of the composite function `fun`(*operands, **params)."""
+    """Sets the jet rule of `prim` to the series of `fun`(*operands, **params)."""
 
     @prim.jet
     def jet_rule(
@@ -102,7 +102,7 @@ def product(x: Series, y: Series) -> Series:
 
 
 def square(x: Series) -> Series:
-    """Computes the series of x^2; products of two different terms are computed once."""
+    """Computes the series of x^2, in which each product of two different terms is computed once."""
     return [_term_of_square(x, k) for k in range(len(x))]
 
 
@@ -256,12 +256,12 @@ def of_logarithm(
 
 
 def power(x: Series, y: Series) -> Series:
-    """Computes the series of x^y: a fixed power if y is constant, else by z' = z (y log x)'."""
+    """Computes the series z of x^y: a fixed power if y is constant, else from z' = z (y log x)'."""
     first = calculus.pow(x[0], y[0])
     if all(t is None for t in y[1:]):
         return power_terms(x, first, _weights_of(x[0], y[0]))
     if all(t is None for t in x[1:]):
-        # A base of 0 stays 0 as long as y is positive: its logarithm must not turn it into NaN.
+        # If y is positive, a base of 0 results in 0: its logarithm must not turn that into NaN.
         is_zero = calculus.eq(x[0], const(x[0], 0))
         log: Series = [calculus.log(calculus.select_n(is_zero, x[0], _ones_like(x[0])))]
         log += [None] * (len(x) - 1)
@@ -300,7 +300,7 @@ def angle(y: Series, x: Series) -> Series:
     n = len(x)
     first = calculus.atan2(y[0], x[0])
     dx, dy = _velocity(x), _velocity(y)
-    # The series of t w', t x' and t y' have no term of order 0: it is None.
+    # The series of t w', t x' and t y' have no term of order 0, so that is None.
     numerator = [sub(term_of_product(dy, x, k), term_of_product(dx, y, k)) for k in range(n)]
     distance: Series = [add(_term_of_square(x, k), _term_of_square(y, k)) for k in range(n)]
     dw: Series = [None]

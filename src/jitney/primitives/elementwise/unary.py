@@ -1,4 +1,4 @@
-"""Elementwise primitives of one operand: arithmetic, exponential, trigonometric, hyperbolic.
+"""Elementwise primitives of one operand: arithmetic, exponentials, trigonometric functions, ...
 
 Angles are in radians. Complex functions return the principal value.
 """
@@ -61,7 +61,7 @@ neg_p, neg = unary(
 sign_p, sign = unary(
     "sign",
     NUMERIC,
-    """Computes the sign: -1, 0 or 1; x / |x| for complex numbers. Keeps -0.0 and NaN.
+    """Computes the sign: -1, 0 or 1, or x / |x| for complex x; -0.0 and NaN are preserved.
 
     Example:
       >>> lax.sign(jnp.array([-2.5, 0.0, 3.0]))
@@ -71,7 +71,7 @@ sign_p, sign = unary(
 abs_p, abs = unary(  # noqa: A001
     "abs",
     (np.floating, np.complexfloating, np.signedinteger),
-    """Computes the absolute value; the modulus of complex numbers.
+    """Computes the absolute value, or for complex numbers the modulus.
 
     Example:
       >>> lax.abs(jnp.array([-1.5, 2.0]))
@@ -327,12 +327,12 @@ def conj(x: ArrayLike) -> Array:
     """Computes the complex conjugate; the result is complex even for real operands.
 
     Args:
-      x: array of a complex dtype, float32 or float64.
+      x: array with a complex dtype, float32 or float64.
 
     Returns: complex array of the shape of x. (`jnp.conj` returns real arrays unchanged.)
 
     Raises:
-      TypeError: for other dtypes.
+      TypeError: if the dtype of x is not supported.
 
     Example:
       >>> lax.conj(jnp.array([1 + 2j, 3 - 1j]))
@@ -346,7 +346,7 @@ def conj(x: ArrayLike) -> Array:
 not_p, bitwise_not = unary(
     "not",
     BITS,
-    """Inverts every bit; computes the logical NOT of booleans.
+    """Inverts every bit; for booleans, computes the logical NOT.
 
     Example:
       >>> lax.bitwise_not(jnp.array([0, 5]))
@@ -432,7 +432,7 @@ rules.defjvp2(exp2_p, lambda t, y, x, **_: mul(log(factor(x, 2)), mul(t, y)))
 
 
 def _is_highest(accuracy: Accuracy) -> bool:
-    """Returns whether derivatives must keep their relative accuracy where they are nearly 0."""
+    """Returns whether derivatives must have a small relative error where they are nearly 0."""
     return accuracy is AccuracyMode.HIGHEST
 
 
@@ -468,7 +468,7 @@ rules.defjvp(cosh_p, _times(lambda x: sinh(x)))
 rules.defjvp2(tanh_p, _tanh_jvp)
 rules.defjvp(asinh_p, _times(slopes.asinh_slope))
 rules.defjvp(
-    acosh_p,  # two separate roots: x^2 may overflow
+    acosh_p,  # two separate roots, since x^2 may overflow
     _times(lambda x: mul(rsqrt(sub(x, const(x, 1))), rsqrt(add(x, const(x, 1))))),
 )
 rules.defjvp(atanh_p, lambda t, x: div(t, one_minus_square(x)))

@@ -1,1 +1,1 @@
-"""Callbacks: calls of Python functions from programs."""
+"""Callbacks: Python functions that are called from programs."""

@@ -1,12 +1,12 @@
 """Callbacks: `pure_callback`, `io_callback`, `debug_callback`, `debug_print`.
 
-A callback is one host call of the compiled program, which passes the data of the operands; the
-function receives arrays. Callbacks with effects run exactly once each, in program order, even if
-they are unordered: program order is one of the permitted orders. Pure callbacks run as often as
-their results are needed.
+A callback is a host call in the compiled program, to which the program passes the data of the
+operands; the user's function receives arrays. Callbacks with effects run exactly once each, in
+program order, even if they are unordered: program order is one of the permitted orders. Pure
+callbacks run whenever their results are needed.
 
-While the function runs, only the evaluating trace is current, and no lock is held: it may call
-jitted functions, including the one that called it.
+While the function runs, the evaluating trace is current, and no lock is held. The function may
+therefore call jitted functions, including the one that called it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Users filter the messages by JAX's logger names.
+# The logger names are those of JAX, by which users filter messages.
 _log = logging.getLogger("jax._src.callback")
 _debug_log = logging.getLogger("jax._src.debugging")
 
@@ -78,7 +78,7 @@ VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_a
 
 
 class FlatCallback:
-    """A user's function as a function of flat operands that returns flat results."""
+    """A user's function, wrapped to take flat operands and to return flat results."""
 
     def __init__(self, callback_func: Callable[..., Any], in_tree: pytrees.PyTreeDef) -> None:
         self.callback_func = callback_func
@@ -96,7 +96,7 @@ class FlatCallback:
 
 
 def _call(function: Callable[..., T], values: Sequence[np.ndarray], avals: Sequence[Any]) -> T:
-    """Calls `function` with strongly typed arrays that are copies of `values`, in eager mode."""
+    """Calls `function` in eager mode with strongly typed arrays, which are copies of `values`."""
     arrays = [
         array_from_numpy(np.array(x, order="C"), a.strip_weak_type())
         for x, a in zip(values, avals, strict=True)
@@ -123,7 +123,8 @@ def _logged_call(
 def _log_failure(name: str, error: Exception) -> None:
     """Logs the exception of a callback if the application has a log handler.
 
-    Without a handler, Python would write to stderr what the raised error shows anyway.
+    Without a handler, Python would write the exception to stderr, although the raised error shows
+    it.
     """
     is_debug = name.startswith("debug_")
     log = _debug_log if is_debug else _log
@@ -133,10 +134,10 @@ def _log_failure(name: str, error: Exception) -> None:
 
 
 def _failed(name: str, error: Exception, callback: Callable[..., Any]) -> JaxRuntimeError:
-    """Returns the error that a program raises for a callback's error, with user traceback."""
+    """Returns the error that a program raises if a callback fails, with the user's traceback."""
     tracebacks.drop_own_frames(error)
     trace = "".join(traceback.format_exception(error)).rstrip("\n")
-    if error.__traceback__ is None:  # without a frame in user code, name the function
+    if error.__traceback__ is None:  # there is no frame in user code, so name the function
         trace = f"{name} of {_described(callback)}\n{trace}"
     return JaxRuntimeError(f"INTERNAL: CpuCallback error calling callback: {trace}")
 
@@ -157,8 +158,8 @@ def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.nd
     """Checks the results of a callback against `avals`; returns their data."""
     if len(results) != len(avals):
         raise RuntimeError(
-            f"a callback must return {messages.counted(len(avals), 'array')}, by its "
-            f"result_shape_dtypes, but has returned {len(results)}"
+            f"according to its result_shape_dtypes, a callback must return "
+            f"{messages.counted(len(avals), 'array')}, but it returned {len(results)}"
         )
     values: list[np.ndarray] = []
     for i, (x, aval) in enumerate(zip(results, avals, strict=True)):
@@ -170,8 +171,8 @@ def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.nd
             part = "dtype" if x.shape == aval.shape else "shape"
             needed, actual = (wanted, got) if part == "dtype" else (aval.shape, x.shape)
             raise RuntimeError(
-                f"{which} of a callback must be of {part} {needed}, by its result_shape_dtypes, "
-                f"but is of {part} {actual}"
+                f"according to its result_shape_dtypes, {which} of a callback must have {part} "
+                f"{needed}, but has {part} {actual}"
             )
         values.append(np.array(x, wanted, order="C"))
     return values
@@ -184,7 +185,7 @@ def _values_of(
     avals: Sequence[AbstractValue],
     result_avals: Sequence[ShapedArray],
 ) -> list[np.ndarray]:
-    """Calls a callback on data; returns the data of its results.
+    """Calls a callback on the data of its operands; returns the data of its results.
 
     Raises:
       JaxRuntimeError: with the traceback of the exception that the callback raised.
@@ -214,7 +215,7 @@ def call_of(
       avals: types of the operands.
       nodes: the operands.
       result_avals: types of the results.
-      ordered: whether it is called exactly once, in program order.
+      ordered: whether the callback is called exactly once, in program order.
     """
 
     def host(*values: np.ndarray) -> list[np.ndarray]:
@@ -226,7 +227,7 @@ def call_of(
 
 def _data(args: Sequence[Any]) -> tuple[list[np.ndarray], list[ShapedArray]]:
     """Returns (data, types) of operands that are not traced."""
-    arrays: list[Any] = [as_value(x) for x in args]  # outside of traces, so they have data
+    arrays: list[Any] = [as_value(x) for x in args]  # outside of traces, so all operands have data
     return [x._data() for x in arrays], [x.aval for x in arrays]
 
 
@@ -274,7 +275,7 @@ def _returning(prim: Primitive, ordered: bool) -> None:
     ) -> list[Node]:
         return call_of(b, prim.name, callback, avals, nodes, result_avals, ordered)
 
-    prim.absent("eager", why="is called with arrays, by its own impl")
+    prim.absent("eager", why="its `impl` calls the function with arrays")
 
 
 _returning(pure_callback_p, ordered=False)
@@ -284,7 +285,7 @@ _returning(io_callback_p, ordered=True)
 @pure_callback_p.jvp
 def _pure_callback_jvp(primals: Primals, tangents: Tangents, **_: Any) -> NoReturn:
     raise ValueError(
-        "pure_callback has no derivative, as its function is opaque: define a rule by "
+        "pure_callback has no derivative, as its function is opaque: define a rule with "
         "jax.custom_jvp or jax.custom_vjp for the function that calls it"
     )
 
@@ -292,7 +293,7 @@ def _pure_callback_jvp(primals: Primals, tangents: Tangents, **_: Any) -> NoRetu
 @io_callback_p.jvp
 def _io_callback_jvp(primals: Primals, tangents: Tangents, **_: Any) -> NoReturn:
     raise ValueError(
-        "io_callback has no derivative, as its function is opaque: define a rule by "
+        "io_callback has no derivative, as its function is opaque: define a rule with "
         "jax.custom_jvp or jax.custom_vjp for the function that calls it"
     )
 
@@ -306,7 +307,7 @@ def _pure_callback_transpose(cts: Sequence[Cotangent], *args: Operand, **_: Any)
 
 @io_callback_p.transpose
 def _io_callback_transpose(cts: Sequence[Cotangent], *args: Operand, **_: Any) -> NoReturn:
-    raise ValueError("io_callback has no transpose: it is linear in none of its operands")
+    raise ValueError("io_callback has no transpose: it is not linear in any of its operands")
 
 
 def _with_rows(avals: Sequence[ShapedArray], size: int) -> tuple[ShapedArray, ...]:
@@ -316,7 +317,7 @@ def _with_rows(avals: Sequence[ShapedArray], size: int) -> tuple[ShapedArray, ..
 def _row_by_row(
     prim: Primitive, args: Sequence[Value], dims: Dims, unroll: int, params: dict[str, Any]
 ) -> tuple[Sequence[Value], Sequence[BatchDim]]:
-    """Batches a callback sequentially, with one call for each index of the batch axis."""
+    """Batches a callback by one call after another, for each index of the batch axis."""
     rows = [rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True) if d is not None]
 
     def step(_: Any, row: Sequence[Value]) -> tuple[tuple[()], Sequence[Value]]:
@@ -357,7 +358,7 @@ def _pure_callback_batch(
     else:
         listed = ", ".join(map(repr, VMAP_METHODS[:-1]))
         raise NotImplementedError(
-            "vmap of pure_callback: `vmap_method`, which specifies how to call the function, "
+            "vmap of pure_callback: `vmap_method` specifies how to call the function, and "
             f"must be {listed} or {VMAP_METHODS[-1]!r}, but is {vmap_method=}"
         )
     outs = pure_callback_p.bind(*moved, result_avals=_with_rows(result_avals, size), **kept)
@@ -370,18 +371,18 @@ def _io_callback_batch(
 ) -> tuple[Sequence[Value], Sequence[BatchDim]]:
     if ordered:
         raise ValueError(
-            "io_callback: calls with ordered=True must run one after the other, but vmap batches them; "
-            "pass ordered=False, or replace vmap by lax.map"
+            "io_callback: calls with ordered=True must run one after another, but vmap batches them; "
+            "pass ordered=False, or use lax.map instead of vmap"
         )
     return _row_by_row(io_callback_p, args, dims, 1, {"ordered": ordered, **params})
 
 
 def _by_each_device(prim: Primitive) -> None:
-    """Sets the rule for programs on several devices: each device calls, one after another.
+    """Sets the rule for programs on several devices, which make the call one after another.
 
-    Each device's calls happen in the order of its program. A pure callback with the same operands
-    on all devices is called once. As in JAX, ordered `debug_print` and `debug_callback` are
-    rejected: there is no order among the devices.
+    The calls of each device are made in the order of its program. A pure callback with the same
+    operands on all devices is called only once. As in JAX, ordered `debug_print` and
+    `debug_callback` are rejected, since devices have no order.
     """
 
     @prim.over_devices
@@ -392,7 +393,7 @@ def _by_each_device(prim: Primitive) -> None:
         if ordered and prim is not io_callback_p and axis_data.size > 1:
             raise ValueError(
                 f"{prim.name}: ordered=True is not supported over the {axis_data.size} devices of "
-                "an axis, which have no order: leave `ordered` out"
+                "an axis, which have no order: omit `ordered`"
             )
         if "partitioned" in params:  # the operands are already shards
             params["partitioned"] = False
@@ -470,7 +471,7 @@ def with_static(values: Sequence[Any], static: Sequence[tuple[int, Any]]) -> lis
 
 
 def _parts_of(args: Sequence[Value]) -> list[list[Value]]:
-    """Returns each device's shards of the operands; single-device arrays go to all calls."""
+    """Returns each device's shards of the operands; all calls receive single-device arrays."""
     divided = [isinstance(x, ArrayImpl) and x.sharding.num_devices > 1 for x in args]
     shards = [
         [shard.data for shard in cast("ArrayImpl", x).addressable_shards] if is_divided else []
@@ -483,7 +484,7 @@ def _parts_of(args: Sequence[Value]) -> list[list[Value]]:
 
 
 def _part(b: Builder, x: Node, place: Sharding, k: int) -> Node:
-    """Slices the shard of `x` on device number `k` for the sharding `place`."""
+    """Slices the shard of `x` on device number `k` according to the sharding `place`."""
     index = place.tiling(len(x.shape)).indices(x.shape)[k]
     bounds = [part.indices(n) for part, n in zip(index, x.shape, strict=True)]
     starts, limits, strides = zip(*bounds, strict=True) if bounds else ((), (), ())
@@ -520,7 +521,7 @@ def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..
         return [], []
 
     _by_each_device(prim)
-    prim.absent("eager", why="is called with arrays, by its own impl")
+    prim.absent("eager", why="its `impl` calls the function with arrays")
     prim.absent("transpose", why="it has no result")
 
 
@@ -532,7 +533,7 @@ def _lower_silent(
     *nodes: Node,
     **params: object,
 ) -> list[Node]:
-    """Adds a host call, or one per device's shards if partitioned and shardings are known."""
+    """Adds a host call, or one call per device if it is partitioned and shardings are known."""
     from jitney.compiler.hlo.sharding_propagation import ANY_CALL, PartBuilder, PlacementBuilder
 
     function = function_of(params)

@@ -1,7 +1,7 @@
 """Slices, gathers and scatters, and their derivatives.
 
-The derivatives of gathers are scatters and vice versa, so all their rules are set when any of these
-modules is imported.
+The derivatives of gathers are scatters, and vice versa, so importing any of these modules sets the
+rules of both.
 """
 
 from jitney.primitives.indexing import derivatives as derivatives

@@ -1,7 +1,8 @@
 """Derivatives of gathers and scatters.
 
-Gathers are linear in the operand, and transpose to adding scatters. Scatters that add or subtract
-are linear in operand and updates; the derivatives of the others depend on which updates win.
+Gathers are linear in the operand; their transposes are scatters that add. Scatters that add or
+subtract are linear in the operand and the updates; the derivatives of other scatters depend on
+which update determines an element.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def _gather_transpose(
         return [Zero(rules.aval_of(x)), None]
     offset, collapsed, index_map, batching, index_batching = dimension_numbers
     out = scatter_add(
-        # With zeros of a strong type, the sum is not weakly typed, even if the cotangent is.
+        # Strongly typed zeros prevent a weakly typed sum, even if the cotangent is weakly typed.
         rules.zeros_for(ct, x, strong=True),
         indices,
         ct,
@@ -99,7 +100,7 @@ def _windows(
     updates_shape: tuple[int, ...],
     **params: Any,
 ) -> Value:
-    """Gathers the elements of `x` at the targets of the updates, in the shape of the updates."""
+    """Gathers the elements of `x` that are the targets of updates, in the shape of the updates."""
     window, inserted, index_map, batching, index_batching = numbers
     extents = iter([updates_shape[axis] for axis in window])
     dropped = {*inserted, *batching}
@@ -222,7 +223,7 @@ def _scatter_mul_transpose(
 
 
 def _extreme_jvp(prim: Primitive) -> None:
-    """Sets the JVP rule of scatter-min or -max: elements that attain the extremum share it."""
+    """Sets the JVP rule of scatter-min or -max, where elements equal to the extremum share it."""
 
     @prim.jvp
     def jvp_rule(
@@ -275,13 +276,13 @@ def _extreme_shares(
     """Returns the factors of the tangents of old elements and of updates.
 
     Args:
-      old, new: for each update its target element, before and after the scatter.
+      old, new: for each update, its target element before and after the scatter.
       updates: the updates.
-      count: returns for each update the sum, over all updates of its target, of the array that the
-        given function returns.
+      count: a function that returns, for each update, the sum over all updates of its target of the
+        array that the given function returns.
 
-    Returns: (share of the old element minus 1, divided by the number of its updates; share of each
-      update).
+    Returns: a pair (share of the old element minus 1, divided by the number of its updates; share
+      of each update).
     """
     shape, dtype = shape_of(updates), rules.aval_of(new).dtype
     one = np.asarray(1).astype(dtype)[()]
@@ -323,9 +324,9 @@ def _scatter_jvp(primals: Primals, tangents: Tangents, **params: Any) -> tuple[V
     if params["unique_indices"]:
         out = scatter_p.bind(x, indices, updates, **params)
         return out, scatter_p.bind(t, indices, u, **params)
-    # If several updates have the same target, one wins, and the tangents must choose the same one:
-    # number the updates, scatter the numbers, and replace all updates that did not win by 0, so
-    # that the scatter becomes an adding one.
+    # If several updates have the same target, one of them wins, and the tangents must choose the
+    # same one: number the updates, scatter the numbers, and replace all updates that did not win by
+    # 0, so that the scatter can add.
     numbers: ScatterDimensionNumbers = params["dimension_numbers"]
     shape = shape_of(updates)
     ids_shape = tuple([1 if k in numbers.update_window_dims else n for k, n in enumerate(shape)])

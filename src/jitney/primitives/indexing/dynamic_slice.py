@@ -1,4 +1,4 @@
-"""Slices with computed start indices, `dynamic_slice` and `dynamic_update_slice`: all rules.
+"""Slices with computed start indices: `dynamic_slice` and `dynamic_update_slice`.
 
 Start indices are clamped to keep the slice within the operand; negative ones count from the end.
 If `vmap` batches start indices, a slice becomes a gather and an update a scatter.
@@ -65,7 +65,7 @@ def _check_index_types(name: str, starts: Sequence[ShapedArray]) -> None:
         )
     if any(s.shape for s in starts):
         listed = ", ".join(s.str_short() for s in starts)
-        raise TypeError(f"{name}: each start index must be of rank 0, but they are {listed}")
+        raise TypeError(f"{name}: each start index must be a scalar, but they are {listed}")
 
 
 @dynamic_slice_p.abstract
@@ -74,14 +74,14 @@ def _dynamic_slice_abstract(
 ) -> ShapedArray:
     if len(starts) != x.ndim or len(slice_sizes) != x.ndim:
         raise TypeError(
-            "dynamic_slice needs a start index and a size per axis of the operand, got "
+            "dynamic_slice needs one start index and one size per axis of the operand, got "
             f"{messages.counted(len(starts), 'start index')} and slice_sizes {slice_sizes} for "
             f"operand shape {x.shape}."
         )
     if any(size > n for size, n in zip(slice_sizes, x.shape, strict=True)):
         raise TypeError(
-            f"dynamic_slice: `slice_sizes` {slice_sizes} exceeds the sizes of an operand of shape "
-            f"{x.shape}"
+            f"dynamic_slice: `slice_sizes` {slice_sizes} must not exceed the sizes of the operand, "
+            f"of shape {x.shape}"
         )
     if any(size < 0 for size in slice_sizes):
         raise TypeError(f"dynamic_slice: `slice_sizes` must not be negative, but is {slice_sizes}")
@@ -104,17 +104,17 @@ def start_operands(
     start_indices: ArrayLike | Sequence[ArrayLike],
     wraps: bool | Sequence[bool] = True,
 ) -> list[Value]:
-    """Converts start indices to operands, with negative ones counted from the end.
+    """Converts start indices to operands; negative indices count from the end.
 
     Args:
       operand: the array to be sliced.
       start_indices: a sequence of scalars or an array of rank 1, with one index per axis.
-      wraps: whether negative indices count from the end, for all axes or for each.
+      wraps: whether negative indices count from the end: one flag, or one for each axis.
 
     Raises:
-      ValueError: if there is not one index per axis, or if a static index is negative where `wraps`
+      ValueError: if there is not one index per axis, or if a static index is negative and `wraps`
         is False.
-      TypeError: if `start_indices` is an array of another rank than 1.
+      TypeError: if `start_indices` is an array whose rank is not 1.
     """
     shape = shape_of(operand)
     starts: list[Value]
@@ -123,19 +123,19 @@ def start_operands(
     else:
         rows = shape_of(start_indices)
         if len(rows) != 1:
-            raise TypeError(f"`start_indices` must be a sequence or a vector, but has shape {rows}")
-        vector: Any = start_indices  # an array, as it has rank 1
+            raise TypeError(f"`start_indices` must be a sequence or a vector, but its shape is {rows}")
+        vector: Any = start_indices  # an array, since its rank is 1
         starts = [*(vector if isinstance(vector, np.ndarray) else unstack(vector))]
     if len(starts) != len(shape):
         raise ValueError(
-            f"there must be one start index for each axis of an operand of shape {shape}, but there "
-            f"are {len(starts)}"
+            f"there must be one start index for each axis of the operand, of shape {shape}, but "
+            f"there are {len(starts)}"
         )
     given: Any = wraps
     wrap: Sequence[bool] = given if isinstance(wraps, list | tuple) else [given] * len(starts)
     if len(wrap) != len(starts):
         raise ValueError(
-            f"allow_negative_indices must have an entry per start index, got {len(wrap)} for "
+            f"allow_negative_indices must have one entry per start index, got {len(wrap)} for "
             f"{len(starts)}"
         )
     return [_start(s, n, w) for s, n, w in zip(starts, shape, wrap, strict=True)]
@@ -147,8 +147,8 @@ def _start(start: Value, n: int, wraps: bool) -> Value:
         value = int(start)
         if value < 0 and not wraps:
             raise ValueError(
-                f"an index must be 0 or more with allow_negative_indices=False, but is {value} for an "
-                f"axis of size {n}"
+                f"an index must not be negative with allow_negative_indices=False, but is {value} for "
+                f"an axis of size {n}"
             )
         dtype: Any = get_aval(start).dtype if isinstance(start, np.integer) else np.int64
         if value < 0:
@@ -170,20 +170,22 @@ def dynamic_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:
-    """Returns a slice of static sizes at `start_indices`, which are clamped to keep it in bounds.
+    """Returns a slice of static sizes that starts at `start_indices`.
 
     Args:
       operand: any array.
-      start_indices: one integer per axis; they may be traced.
-      slice_sizes: sizes of the slice, static.
-      allow_negative_indices: whether negative indices count from the end, for all axes or for each.
+      start_indices: one integer per axis, which may be traced. They are clamped to keep the slice
+        in bounds.
+      slice_sizes: the sizes of the slice, which are static.
+      allow_negative_indices: whether negative indices count from the end: one flag, or one for each
+        axis.
 
-    Returns: array of shape `slice_sizes` and the operand's dtype.
+    Returns: array with the shape `slice_sizes` and the operand's dtype.
 
     Raises:
       ValueError: if there is not one start index per axis.
       TypeError: if start indices are not integer scalars of the same dtype, or if a slice size
-        exceeds the operand's.
+        exceeds the size of the operand.
 
     Example:
       >>> x = jnp.arange(12).reshape(3, 4)
@@ -203,7 +205,7 @@ def _one_axis(
 ) -> tuple[list[Value], list[bool], int]:
     rank = len(shape_of(operand))
     axis = canonical_axis(axis, rank)
-    # All start indices must have the dtype of the given one.
+    # All start indices must have the dtype of the given index.
     zero = 0 if isinstance(start_index, int) else np.zeros((), get_aval(start_index).dtype)[()]
     starts: list[Value] = [zero] * rank
     starts[axis] = start_index
@@ -224,9 +226,9 @@ def dynamic_slice_in_dim(
 
     Args:
       operand: any array.
-      start_index: an integer scalar, which may be traced; it is clamped so that the slice is in
+      start_index: an integer scalar, which may be traced. It is clamped to keep the slice in
         bounds.
-      slice_size: number of elements, static.
+      slice_size: the number of elements, which is static.
       axis: the axis to slice.
       allow_negative_indices: whether a negative index counts from the end.
 
@@ -252,7 +254,7 @@ def dynamic_index_in_dim(
 
     Args:
       operand: any array.
-      index: an integer scalar, which may be traced; it is clamped to the range of valid indices.
+      index: an integer scalar, which may be traced. It is clamped to the range of valid indices.
       axis: the axis to index.
       keepdims: whether the result keeps `axis`, with size 1.
       allow_negative_indices: whether a negative index counts from the end.
@@ -279,18 +281,18 @@ def _dynamic_update_slice_abstract(
 ) -> ShapedArray:
     if x.ndim != update.ndim:
         raise TypeError(
-            f"dynamic_update_slice: `update`, of shape {update.shape}, must have the rank of the "
-            f"operand, of shape {x.shape}"
+            f"dynamic_update_slice: `update` must have the rank of the operand, but their shapes are "
+            f"{update.shape} and {x.shape}"
         )
     if len(starts) != x.ndim:
         raise TypeError(
-            f"dynamic_update_slice: an operand of shape {x.shape} needs {x.ndim} start indices, but "
+            f"dynamic_update_slice: an operand of shape {x.shape} requires {x.ndim} start indices, but "
             f"there are {len(starts)}"
         )
     if any(size > n for size, n in zip(update.shape, x.shape, strict=True)):
         raise TypeError(
-            f"dynamic_update_slice: `update`, of shape {update.shape}, is larger than the operand, of "
-            f"shape {x.shape}"
+            f"dynamic_update_slice: `update` must not be larger than the operand along any axis, but "
+            f"their shapes are {update.shape} and {x.shape}"
         )
     families.check_same_dtypes("dynamic_update_slice", (x, update))
     _check_index_types("dynamic_update_slice", starts)
@@ -320,12 +322,14 @@ def dynamic_update_slice(
 
     Args:
       operand: any array.
-      update: array of the operand's dtype and rank, and along no axis larger than it.
+      update: array with the operand's dtype and rank, which is not larger than the operand along
+        any axis.
       start_indices: one integer per axis; they may be traced. They are clamped to keep the slice in
         bounds.
-      allow_negative_indices: whether negative indices count from the end, for all axes or for each.
+      allow_negative_indices: whether negative indices count from the end: one flag, or one for each
+        axis.
 
-    Returns: array of the operand's shape and dtype.
+    Returns: array with the operand's shape and dtype.
 
     Raises:
       ValueError: if there is not one start index per axis.
@@ -351,8 +355,8 @@ def dynamic_update_slice_in_dim(
 
     Args:
       operand: any array.
-      update: array of the operand's dtype and rank.
-      start_index: an integer scalar, which may be traced; it is clamped so that the slice is in
+      update: array with the operand's dtype and rank.
+      start_index: an integer scalar, which may be traced. It is clamped to keep the slice in
         bounds.
       axis: the axis along which the slice starts at `start_index`.
       allow_negative_indices: whether a negative index counts from the end.
@@ -377,8 +381,8 @@ def dynamic_update_index_in_dim(
 
     Args:
       operand: any array.
-      update: array of the operand's dtype, without `axis` or with size 1 there.
-      index: an integer scalar, which may be traced; it is clamped to the range of valid indices.
+      update: array with the operand's dtype, in which `axis` is missing or has size 1.
+      index: an integer scalar, which may be traced. It is clamped to the range of valid indices.
       axis: the axis to index.
       allow_negative_indices: whether a negative index counts from the end.
 
@@ -418,7 +422,7 @@ def _dynamic_slice_transpose(
 
 
 def _index_vectors(starts: Primals, dims: Dims) -> tuple[Array, int | None]:
-    """Joins start indices to index vectors; also returns their batch dimension."""
+    """Joins start indices to index vectors; returns these and their batch dimension."""
     if all(d is None for d in dims):
         parts = [calculus.broadcast_in_dim(s, shape=(1,), broadcast_dimensions=()) for s in starts]
         return (parts[0] if len(parts) == 1 else calculus.concatenate(*parts, dimension=0)), None

@@ -1,8 +1,8 @@
 """Gather: slices of an array at computed positions.
 
-`GatherDimensionNumbers` define the roles of the axes; the last axis of the indices holds the index
-vectors. The mode determines the treatment of index vectors out of range. Scatter, which reverses
-the direction of a gather, shares the checks of dimension numbers.
+`GatherDimensionNumbers` define the roles of the axes; the last axis of the indices contains the
+index vectors. The mode determines how index vectors that are out of range are treated. Scatter, the
+reverse of gather, shares the checks of dimension numbers.
 """
 
 from __future__ import annotations
@@ -39,14 +39,15 @@ FillValue = bool | int | float | complex | np.uint32 | None
 
 
 class GatherDimensionNumbers(NamedTuple):
-    """Roles of the axes of a gather.
+    """The roles of the axes in a gather.
 
     Attributes:
-      offset_dims: axes of the result that run over a slice; the others run over the indices.
-      collapsed_slice_dims: axes of the operand, with slice size 1, that are removed from the
-        result.
-      start_index_map: for each entry of an index vector, the axis of the operand that it indexes.
-      operand_batching_dims: axes of the operand that are batch axes, paired with axes of the
+      offset_dims: the axes of the result that correspond to axes of a slice; the others correspond
+        to axes of the indices.
+      collapsed_slice_dims: the axes of the operand that are removed from the result; their slice
+        size is 1.
+      start_index_map: for each entry of an index vector, the operand axis that the entry indexes.
+      operand_batching_dims: the batch axes of the operand, which are paired with axes of the
         indices.
       start_indices_batching_dims: the paired axes of the indices, in the same order.
     """
@@ -59,11 +60,12 @@ class GatherDimensionNumbers(NamedTuple):
 
 
 class GatherScatterMode(enum.Enum):
-    """The treatment of out-of-range indices by gather and scatter.
+    """How gather and scatter treat indices that are out of range.
 
-    CLIP: they are clamped to keep the slice in bounds.
+    CLIP: indices are clamped to keep the slice in bounds.
     FILL_OR_DROP: gather returns a fill value, scatter drops the update.
-    PROMISE_IN_BOUNDS: the caller promises that there are none; otherwise the result is unspecified.
+    PROMISE_IN_BOUNDS: the caller promises that there are no such indices; if there are, the result
+      is unspecified.
     ONE_HOT: gather returns 0, scatter drops the update.
     """
 
@@ -116,7 +118,7 @@ def check_axes(op: str, name: str, axes: Axes, rank: int, *, ordered: bool = Tru
         if not 0 <= axis < rank:
             raise TypeError(f"{op}: `{name}` must name axes from 0 to {rank - 1}, but names {axis}")
     if len(set(axes)) != len(axes):
-        raise TypeError(f"{op}: `{name}` must name an axis once at most, but is {axes}")
+        raise TypeError(f"{op}: `{name}` must name each axis at most once, but is {axes}")
 
 
 def check_disjoint(op: str, first: tuple[str, Axes], second: tuple[str, Axes]) -> None:
@@ -131,12 +133,12 @@ def check_disjoint(op: str, first: tuple[str, Axes], second: tuple[str, Axes]) -
 def check_index_map(
     op: str, name: str, index_map: Axes, operand: ShapedArray, indices: ShapedArray
 ) -> None:
-    """Raises TypeError unless `index_map` has an operand axis for each index vector entry."""
+    """Raises TypeError unless `index_map` has an operand axis for each entry of index vectors."""
     leaf = indices.ndim - 1
     if len(index_map) != indices.shape[leaf]:
         raise TypeError(
-            f"{op}: the last axis of the indices, of shape {indices.shape}, holds index vectors, which "
-            f"must have an entry for each of the {len(index_map)} axes in {name}, but have "
+            f"{op}: the last axis of the indices, of shape {indices.shape}, contains index vectors, "
+            f"which must have one entry for each of the {len(index_map)} axes in {name}, but have "
             f"{indices.shape[leaf]}"
         )
     for k, axis in enumerate(index_map):
@@ -146,7 +148,7 @@ def check_index_map(
                 f"names {axis} at position {k}"
             )
     if len(set(index_map)) != len(index_map):
-        raise TypeError(f"{op}: `{name}` must name an axis once at most, but is {index_map}")
+        raise TypeError(f"{op}: `{name}` must name each axis at most once, but is {index_map}")
 
 
 def check_batching(
@@ -167,15 +169,15 @@ def check_batching(
         )
     if len(operand_axes) != len(index_axes):
         raise TypeError(
-            f"{op}: operand_batching_dims {operand_axes} and {index_axes_name} {index_axes} must name "
-            "as many axes"
+            f"{op}: operand_batching_dims and {index_axes_name} must have the same length, but are "
+            f"{operand_axes} and {index_axes}"
         )
     extents = tuple([operand.shape[k] for k in operand_axes])
     index_extents = tuple([indices.shape[k] for k in index_axes])
     if extents != index_extents:
         raise TypeError(
-            f"{op}: the operand's axes operand_batching_dims must have the sizes of the indices' "
-            f"axes {index_axes_name}, {index_extents}, but have the sizes {extents}"
+            f"{op}: the operand's axes operand_batching_dims and the indices' axes "
+            f"{index_axes_name} must have the same sizes, but have {extents} and {index_extents}"
         )
 
 
@@ -185,7 +187,7 @@ def check_indices(op: str, indices: ShapedArray) -> None:
         raise ValueError(f"{op}: the indices must be integers, but are of {indices.dtype}")
     if not indices.ndim:
         raise TypeError(
-            f"{op}: the indices must have an axis for the index vectors, but are of rank 0"
+            f"{op}: the indices must have an axis of index vectors, but are a scalar"
         )
 
 
@@ -211,11 +213,11 @@ def _gather_abstract(
     if list(offset) != sorted(offset):
         raise TypeError(f"gather: `offset_dims` must be in ascending order, but is {offset}")
     if len(set(offset)) != len(offset):
-        raise TypeError(f"gather: `offset_dims` must name an axis once at most, but is {offset}")
+        raise TypeError(f"gather: `offset_dims` must name each axis at most once, but is {offset}")
     for k, axis in enumerate(offset):
         if not 0 <= axis < out_rank:
             raise TypeError(
-                f"gather: offset_dims has {axis} at position {k}, and the result has the axes 0 to "
+                f"gather: offset_dims has {axis} at position {k}, but the result has the axes 0 to "
                 f"{out_rank - 1}"
             )
     check_index_map("gather", "start_index_map", index_map, x, indices)
@@ -224,7 +226,7 @@ def _gather_abstract(
     check_disjoint("gather", ("collapsed_slice_dims", collapsed), named)
     check_disjoint("gather", ("start_index_map", index_map), named)
     check_batching("gather", x, indices, batching, index_batching, "start_indices_batching_dims")
-    # Without index vectors there are no slices, so any slice size is accepted.
+    # If there are no index vectors, there are no slices, so any slice size is accepted.
     _check_slice_sizes(x, slice_sizes, offset, collapsed, batching, 0 not in indices.shape[:-1])
     dropped = {*collapsed, *batching}
     window = iter([n for k, n in enumerate(slice_sizes) if k not in dropped])
@@ -239,13 +241,14 @@ def _check_slice_sizes(
 ) -> None:
     if len(sizes) != x.ndim:
         raise TypeError(
-            f"gather: `slice_sizes` must have a size for each axis of the operand, of shape {x.shape}, "
+            f"gather: `slice_sizes` must have one size for each axis of the operand, of shape "
+            f"{x.shape}, "
             f"but has {len(sizes)}"
         )
     if len(sizes) != len(offset) + len(collapsed) + len(batching):
         raise TypeError(
-            f"gather: each of the {len(sizes)} axes of a slice must be kept, by "
-            f"offset_dims={offset}, or dropped, by collapsed_slice_dims={collapsed} or "
+            f"gather: each of the {len(sizes)} axes of a slice must either be an axis of the result, "
+            f"in offset_dims={offset}, or be dropped, in collapsed_slice_dims={collapsed} or "
             f"operand_batching_dims={batching}"
         )
     for k, (size, extent) in enumerate(zip(sizes, x.shape, strict=True)):
@@ -273,7 +276,7 @@ def _dims(numbers: GatherDimensionNumbers) -> GatherDims:
 
 
 def _fill(dtype: np.dtype, fill_value: FillValue) -> np.ndarray:
-    """Returns the fill value in the storage dtype of the array; 0 if there is none."""
+    """Returns the fill value in the storage dtype of the array, or 0 if there is no fill value."""
     if fill_value is None:
         return np.zeros((), dtype)
     # A key: both words have this value.
@@ -318,7 +321,7 @@ def _gather_lower(
 
 
 def default_fill_value(dtype: DType) -> bool | int | float | np.uint32:
-    """Returns the default fill value: NaN, least signed or greatest unsigned integer, True."""
+    """Returns the default fill value: NaN, least signed or greatest unsigned integer, or True."""
     if dtypes.is_extended(dtype):
         return np.uint32(0xFFFFFFFF)
     if dtypes.issubdtype(dtype, np.inexact):
@@ -335,7 +338,7 @@ def _checked_fill_value(fill_value: ArrayLike | None, dtype: DType) -> FillValue
     if fill_value is None:
         return default_fill_value(dtype)
     if isinstance(fill_value, Tracer) or shape_of(fill_value):
-        raise TypeError(f"fill_value of gather must be a known scalar, got {fill_value}")
+        raise TypeError(f"gather: `fill_value` must be a concrete scalar, got {fill_value}")
     convert.refuse_complex_scalar(fill_value, dtype, "gather")
     if isinstance(fill_value, bool | int | float | complex):
         return fill_value
@@ -361,19 +364,19 @@ def gather(
 
     Args:
       operand: any array.
-      start_indices: integer array; its last axis holds the index vectors.
-      dimension_numbers: roles of the axes.
-      slice_sizes: size of a slice along each axis of `operand`.
+      start_indices: integer array, whose last axis contains the index vectors.
+      dimension_numbers: the roles of the axes.
+      slice_sizes: the size of a slice along each axis of `operand`.
       unique_indices: a promise that no two slices overlap.
       indices_are_sorted: a promise that index vectors are in ascending order.
-      mode: treatment of indices out of range, see `GatherScatterMode`; "promise_in_bounds" by
-        default.
-      fill_value: a scalar, the result for slices out of range in mode "fill"; by default NaN, the
-        least signed or greatest unsigned integer, or True.
+      mode: how indices that are out of range are treated, see `GatherScatterMode`;
+        "promise_in_bounds" by default.
+      fill_value: a scalar, the value of slices that are out of range in mode "fill". The default is
+        NaN, the least signed or greatest unsigned integer, or True, depending on the dtype.
 
     Raises:
       TypeError: if shapes and dimension numbers are incompatible.
-      ValueError: if indices are not integers, or there is no such mode.
+      ValueError: if indices are not integers, or if the mode does not exist.
 
     Example:
       >>> numbers = lax.GatherDimensionNumbers(
@@ -407,7 +410,7 @@ def gather(
 
 
 def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -> Array:
-    """Takes slices of `src` at positions along `axes`; positions out of range wrap around.
+    """Takes slices of `src` at positions along `axes`; positions that are out of range wrap around.
 
     Args:
       src: any array.
@@ -450,7 +453,7 @@ def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -
 
 
 def after_batch_axis(axes: Axes) -> Axes:
-    """Shifts axes of an array for the array with an additional leading batch axis."""
+    """Shifts axis numbers by one, for an array with an additional leading batch axis."""
     shifted: list[Any] = [np.int64(axis + 1) for axis in axes]
     return tuple(shifted)
 

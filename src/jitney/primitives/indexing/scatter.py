@@ -1,9 +1,9 @@
 """Scatter: updates of windows of an array at computed positions.
 
-Six primitives differ in how they combine an update with the old value; `scatter` overwrites it, or,
-for `scatter_apply`, calls a function. The combining function is recorded as a program of two
-scalars, `update_jaxpr`. Updates of the same element are combined one after another, in the order of
-the indices.
+Six primitives differ in how they combine an update with the old value; `scatter` overwrites the old
+value, or, for `scatter_apply`, calls a function. The combining function is recorded as a program of
+two scalars, `update_jaxpr`. Updates of the same element are combined one after another, in the
+order of the indices.
 """
 
 from __future__ import annotations
@@ -53,15 +53,16 @@ if TYPE_CHECKING:
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """Roles of the axes of a scatter; the mirror image of `GatherDimensionNumbers`.
+    """The roles of the axes in a scatter; the mirror image of `GatherDimensionNumbers`.
 
     Attributes:
-      update_window_dims: axes of the updates that run over a window; the others run over the
-        indices.
-      inserted_window_dims: axes of the operand that the updates lack; windows have size 1 there.
-      scatter_dims_to_operand_dims: the operand axis that each entry of an index vector
-        indexes.
-      operand_batching_dims: axes of the operand that are batch axes, paired with axes of the
+      update_window_dims: the axes of the updates that correspond to axes of a window; the others
+        correspond to axes of the indices.
+      inserted_window_dims: the axes of the operand that the updates do not have; the size of
+        windows along these axes is 1.
+      scatter_dims_to_operand_dims: for each entry of an index vector, the operand axis that the
+        entry indexes.
+      operand_batching_dims: the batch axes of the operand, which are paired with axes of the
         indices.
       scatter_indices_batching_dims: the paired axes of the indices, in the same order.
     """
@@ -84,7 +85,7 @@ def _scatter_type(
     """Checks the types of the operands; returns the type of the result, which is that of `x`.
 
     Raises:
-      TypeError: if they are incompatible.
+      TypeError: if the types are incompatible.
     """
     check_indices("scatter", indices)
     families.check_same_dtypes("scatter", (x, updates))
@@ -93,7 +94,7 @@ def _scatter_type(
     if updates.ndim != rank:
         raise TypeError(
             f"scatter: `updates` must have {rank} axes, {len(window)} in update_window_dims and "
-            f"{indices.ndim - 1} of the indices, but has shape {updates.shape}"
+            f"{indices.ndim - 1} for the indices, but has shape {updates.shape}"
         )
     check_axes("scatter", "update_window_dims", window, updates.ndim)
     check_axes("scatter", "inserted_window_dims", inserted, x.ndim)
@@ -104,8 +105,8 @@ def _scatter_type(
     size = len(window) + len(inserted) + len(batching)
     if size != x.ndim:
         raise TypeError(
-            f"scatter: a window must have the {x.ndim} axes of the operand, but update_window_dims, "
-            f"inserted_window_dims and operand_batching_dims are {size} axes: {window}, {inserted}, "
+            f"scatter: the operand has {x.ndim} axes, but update_window_dims, inserted_window_dims and "
+            f"operand_batching_dims together name {size} axes: {window}, {inserted}, "
             f"{batching}"
         )
     check_index_map("scatter", "scatter_dims_to_operand_dims", index_map, x, indices)
@@ -116,7 +117,7 @@ def _scatter_type(
 def _check_bounds(
     x: ShapedArray, indices: ShapedArray, updates: ShapedArray, numbers: ScatterDimensionNumbers
 ) -> None:
-    """Raises TypeError if windows exceed the operand, or if there is not one per index vector."""
+    """Raises TypeError if windows exceed the operand, or do not correspond to index vectors."""
     window = numbers.update_window_dims
     dropped = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
     bounds = [n for k, n in enumerate(x.shape) if k not in dropped]
@@ -124,14 +125,14 @@ def _check_bounds(
         if updates.shape[axis] > bound:
             raise TypeError(
                 f"scatter: axis {axis} of the updates, of shape {updates.shape}, is an axis of the "
-                "window, and must not be longer than the operand's, which has "
-                f"{messages.counted(bound, 'element')} there"
+                "window, which must not be longer than the corresponding axis of the operand, with "
+                f"{messages.counted(bound, 'element')}"
             )
     batch_axes = [k for k in range(updates.ndim) if k not in window]
     for axis, extent in zip(batch_axes, indices.shape[:-1], strict=True):
         if updates.shape[axis] != extent:
             raise TypeError(
-                f"scatter: axis {axis} of the updates, of shape {updates.shape}, must match "
+                f"scatter: axis {axis} of the updates, of shape {updates.shape}, must be as long as "
                 "the corresponding axis of the indices, which has "
                 f"{messages.counted(extent, 'element')}"
             )
@@ -173,7 +174,7 @@ def batch_scatter(
 
 
 def _declare(name: str, fn: str | None) -> Primitive:
-    """Declares a scatter that combines by the scalar function `fn`, or by its program if None."""
+    """Declares a scatter that combines values by the scalar function `fn`; None: by its program."""
     prim = declare(name)
     prim.sharding(sharding_rules.scatter)
     prim.abstract(_scatter_type)
@@ -237,7 +238,7 @@ scatter_max_p = _declare("scatter-max", "max")
 
 @caches.memoized("programs of combining functions", "the function, the dtype", 256)
 def _combining_program(fn: Callable[[Any, Any], Any], dtype: DType) -> Jaxpr:
-    """Traces `fn` of two scalars to a program; the same object for the same arguments."""
+    """Traces `fn` of two scalars to a program, which is the same object for the same arguments."""
     scalar = shaped_array((), dtype)
     info = DebugInfo("reduction_jaxpr", source_info.fun_sourceinfo(fn), ("x", "y"))
 
@@ -321,17 +322,17 @@ def _public(
 
     Args:
       operand: any array.
-      scatter_indices: integers; their last axis holds the index vectors.
-      updates: windows, of the operand's dtype.
+      scatter_indices: integer array, whose last axis contains the index vectors.
+      updates: the windows, an array with the operand's dtype.
       dimension_numbers: roles of the axes.
-      indices_are_sorted: a promise that index vectors ascend.
+      indices_are_sorted: a promise that index vectors are in ascending order.
       unique_indices: a promise that no two windows overlap.
-      mode: what happens out of range: "fill" or "drop" leaves the window out (the default), "clip"
-        moves it into bounds, "promise_in_bounds" promises that there is none.
+      mode: how windows that are out of range are treated: "fill" or "drop" ignores them (the
+        default), "clip" moves them into bounds, "promise_in_bounds" promises that there are none.
 
     Raises:
-      TypeError: if dtypes differ, or shapes and dimension numbers do not go together.
-      ValueError: if indices are not integers, or there is no such mode.
+      TypeError: if dtypes differ, or if shapes and dimension numbers are incompatible.
+      ValueError: if indices are not integers, or if the mode does not exist.
     """
     return function
 
@@ -375,17 +376,17 @@ def scatter_apply(
 
     Args:
       operand: any array.
-      scatter_indices: integer array; its last axis holds the index vectors.
+      scatter_indices: integer array, whose last axis contains the index vectors.
       func: function from a scalar of the operand's dtype to a scalar of the same dtype.
       dimension_numbers: roles of the axes.
-      update_shape: the shape that updates of `scatter` would have.
+      update_shape: the shape that `updates` of `scatter` would have.
       indices_are_sorted: a promise that index vectors are in ascending order.
       unique_indices: a promise that no two windows overlap.
       mode: as for `scatter`.
 
     Raises:
       ValueError: if `func` returns a container or None instead of an array.
-      TypeError: if it returns an array of another shape or dtype.
+      TypeError: if `func` returns an array of another shape or dtype.
       NotImplementedError: if `func` closes over tracers.
     """
     families.check_operands("scatter_apply", operand)
@@ -415,12 +416,12 @@ def _applying_program(func: Callable[[Any], Any], dtype: DType) -> tuple[Jaxpr, 
     if any(isinstance(c, Tracer) for c in consts):
         raise NotImplementedError(
             "scatter_apply: `func` must depend on its argument only, but closes over a traced "
-            "array; use a concrete array from outside of the transformation"
+            "array; use a concrete array, created outside of the transformation"
         )
     result: Any = results[0]
     if result.shape != () or result.dtype != dtype:
         raise TypeError(
-            "scatter_apply: func must return a scalar of the operand's dtype "
+            "scatter_apply: `func` must return a scalar of the operand's dtype "
             f"{dtypes.long_name(dtype)}, got {result.str_short()}"
         )
     return program, tuple(consts)

@@ -1,4 +1,4 @@
-"""Slices with static bounds. For computed bounds see `dynamic_slice`."""
+"""Slices with static bounds. For computed bounds, see `dynamic_slice`."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ def _slice_abstract(
 ) -> ShapedArray:
     if not len(start_indices) == len(limit_indices) == x.ndim:
         raise TypeError(
-            "slice: `start_indices` and `limit_indices` must have an entry for each axis of an operand "
-            f"of shape {x.shape}, but are {start_indices} and {limit_indices}"
+            "slice: `start_indices` and `limit_indices` must have one entry for each axis of the "
+            f"operand, of shape {x.shape}, but are {start_indices} and {limit_indices}"
         )
     sizes = tuple(hi - lo for lo, hi in zip(start_indices, limit_indices, strict=True))
     if any(lo < 0 for lo in start_indices):
-        raise TypeError(f"slice: `start_indices` must be 0 or more, but is {start_indices}")
+        raise TypeError(f"slice: `start_indices` must not be negative, but is {start_indices}")
     if any(hi > n for hi, n in zip(limit_indices, x.shape, strict=True)):
         raise TypeError(
-            f"slice: `limit_indices` {limit_indices} exceeds the sizes of an operand of shape "
-            f"{x.shape}"
+            f"slice: `limit_indices` {limit_indices} must not exceed the sizes of the operand, of "
+            f"shape {x.shape}"
         )
     if any(n < 0 for n in sizes):
         raise TypeError(
@@ -60,12 +60,12 @@ def _slice_abstract(
     steps = strides or (1,) * x.ndim
     if len(steps) != x.ndim:
         raise TypeError(
-            "slice: `strides` must have an entry for each axis of the operand, of shape "
+            "slice: `strides` must have one entry for each axis of the operand, of shape "
             f"{x.shape}, but is {strides}"
         )
     if any(s <= 0 for s in steps):
-        raise TypeError(f"slice: `strides` must be 1 or more, but is {strides}")
-    # Parameters may be NumPy integers, as some print in JAX's programs.
+        raise TypeError(f"slice: `strides` must be positive, but is {strides}")
+    # Parameters may be NumPy integers, as they are in some of JAX's printed programs.
     return x.update(shape=tuple([index(-(-n // s)) for n, s in zip(sizes, steps, strict=True)]))
 
 
@@ -85,7 +85,7 @@ def _slice_lower(
 
 
 def bind_values(prim: Primitive, *operands: Value, **params: object) -> Array:
-    """Binds `prim`; errors name an operand that is not an array."""
+    """Binds `prim`; if an operand is not an array, the error names it."""
     try:
         return prim.bind(*operands, **params)
     except TypeError:
@@ -99,17 +99,17 @@ def slice(  # noqa: A001
     limit_indices: Sequence[int],
     strides: Sequence[int] | None = None,
 ) -> Array:
-    """Returns the elements start, start + stride, ... below limit along each axis.
+    """Returns the elements at start, start + stride, ..., up to limit (exclusive) along each axis.
 
     Args:
       operand: any array.
       start_indices: the first index of each axis.
-      limit_indices: the end of the slice along each axis, exclusive; at most the size of the axis.
+      limit_indices: the end (exclusive) of the slice along each axis, at most the size of the axis.
       strides: a positive step for each axis; 1 by default.
 
     Raises:
-      TypeError: if there is not one bound per axis, or indices are out of bounds. Unlike in
-        `x[start:limit]`, they are not clamped, and negative ones do not count from the end.
+      TypeError: if there is not one bound per axis, or if an index is out of bounds. Unlike in
+        `x[start:limit]`, indices are not clamped, and negative indices do not count from the end.
 
     Example:
       >>> lax.slice(jnp.arange(12).reshape(3, 4), (1, 0), (3, 4), (1, 2))
@@ -137,7 +137,7 @@ def slice_in_dim(
     Args:
       operand: any array.
       start_index: the first index; None and negative indices are interpreted as in Python.
-      limit_index: the end of the slice, exclusive; interpreted likewise.
+      limit_index: the end (exclusive) of the slice, interpreted in the same way.
       stride: a positive step.
       axis: the axis to slice.
 
@@ -192,7 +192,7 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
 def _pad_back(
     ct: Value, x: Operand, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
 ) -> Value:
-    """Pads `ct` with zeros to the shape of `x`, so that it is at the place of the slice."""
+    """Pads `ct` with zeros to the shape of `x`, at the position of the slice."""
     if rules.shape_of(ct) == rules.shape_of(x):
         return ct
     spread = strides is not None and any(s != 1 for s in strides)

@@ -58,7 +58,7 @@ def _dot_general_communication(
     return [*communication.of_types(avals, outs, params), summed]
 
 
-# Number of integer products for which NumPy's plain loops take as long as compilation.
+# The number of integer products for which NumPy's simple loops take as long as compilation.
 MANY_PRODUCTS = threshold(1 << 24, small=32)
 
 
@@ -78,8 +78,8 @@ def _check_axes(
             )
     if set(contracting) & set(batch):
         raise TypeError(
-            f"dot_general: an axis is either a contracted or a batch axis, but {side}_batch "
-            f"{batch} and {side}_contracting {contracting} have some in common"
+            f"dot_general: an axis can be a contracted or a batch axis, but not both; got {side}_batch "
+            f"{batch} and {side}_contracting {contracting}"
         )
 
 
@@ -94,9 +94,8 @@ def _unequal(kind: str, x: ShapedArray, y: ShapedArray, i: int, j: int) -> str:
             fits = "transpose the left operand"
     return messages.refusal(
         "dot_general",
-        f"axis {i} of the left operand has {messages.counted(x.shape[i], 'element')}, axis {j} of "
-        "the right one "
-        f"{y.shape[j]}; {why} and must be equal.",
+        f"axis {i} of the left operand has {messages.counted(x.shape[i], 'element')}, but axis {j} of "
+        f"the right operand has {y.shape[j]}; {why}, so their sizes must be equal.",
         (("left", x), ("right", y)),
         fits,
         "unlike-sizes",
@@ -120,7 +119,7 @@ def dot_type(
     for kind, px, py in (("batch", bx, by), ("contracted", cx, cy)):
         if len(px) != len(py):
             raise TypeError(
-                f"dot_general: as many {kind} axes must be named for lhs as for rhs, but they are {px} "
+                f"dot_general: lhs and rhs must have the same number of {kind} axes, but they are {px} "
                 f"and {py}"
             )
         for i, j in zip(px, py, strict=True):
@@ -146,8 +145,8 @@ _KINDS = (np.bool_, np.integer, np.floating, np.complexfloating)
 def _higher(a: np.dtype, b: np.dtype) -> np.dtype:
     """Returns the dtype of a product of `a` and `b`.
 
-    It is the higher kind, then the one with more bits, then the floating-point dtype of larger
-    range (bfloat16 over float16), and signed over unsigned.
+    A dtype of a higher kind is preferred, then one with more bits, then the floating-point dtype
+    with the larger range (bfloat16 over float16), and signed over unsigned.
     """
     if a == b:
         return a
@@ -172,8 +171,8 @@ def _check_preferred(preferred: np.dtype, common: np.dtype) -> None:
         and (preferred == families.BOOL or dtypes.itemsize_bits(preferred) < bits)
     ):
         raise TypeError(
-            f"dot_general: `preferred_element_type` is {dtypes.long_name(preferred)}, and must "
-            f"have at least as many bits as the dtype of the product, {dtypes.long_name(common)}"
+            "dot_general: `preferred_element_type` must have at least as many bits as the dtype of "
+            f"the product, {dtypes.long_name(common)}, but is {dtypes.long_name(preferred)}"
         )
 
 
@@ -184,7 +183,7 @@ def contraction_dtypes(
     common = _higher(x.dtype, y.dtype)
     result = common if preferred is None else preferred
     if x.dtype != y.dtype:
-        common = result  # directly: an intermediate dtype `common` could lose the sign or digits
+        common = result  # directly, since the intermediate dtype `common` could lose the sign or digits
     wide = _higher(common, result)
     if {common, result} == {np.dtype(np.float16), np.dtype(dtypes.bfloat16)}:
         wide = np.dtype(np.float32)
@@ -265,12 +264,12 @@ def dot_general(
       rhs: right operand.
       dimension_numbers: ((contracted axes of lhs, of rhs), (batch axes of lhs, of rhs)).
       precision: see `jitney.primitives.linalg.precision`.
-      preferred_element_type: dtype of accumulation and result; by default the dtype of the
+      preferred_element_type: dtype of accumulation and of the result; by default the dtype of the
         products.
       out_sharding: sharding of the result on the context mesh.
 
-    Returns: an array with the batch axes first, then the free axes of lhs, then the free axes of
-      rhs.
+    Returns: an array whose axes are the batch axes, the free axes of lhs and the free axes of rhs,
+      in this order.
 
     Raises:
       TypeError: if axes or their sizes are incompatible.
@@ -309,7 +308,7 @@ def dot_general(
 
 
 def _ints(axes: int | Sequence[int]) -> tuple[int, ...]:
-    """Returns axes as a tuple of ints; a single axis becomes a tuple of one."""
+    """Returns axes as a tuple of ints; a single axis becomes a tuple of length one."""
     if isinstance(axes, int):
         return (axes,)
     return tuple([operator.index(a) for a in axes])
@@ -328,15 +327,15 @@ def dot(
 
     Args:
       lhs: array with one or two axes.
-      rhs: array with one or two axes; its first size is the last size of `lhs`.
+      rhs: array with one or two axes, whose first size is the last size of `lhs`.
       dimension_numbers: as for `dot_general`; operands may then have any rank.
       precision: as for `dot_general`.
       preferred_element_type: as for `dot_general`.
       out_sharding: sharding of the result on the context mesh.
 
     Raises:
-      ValueError: if shapes are incompatible, without `dimension_numbers`.
-      TypeError: if they are, with `dimension_numbers`.
+      ValueError: if shapes are incompatible and `dimension_numbers` is not given.
+      TypeError: if shapes are incompatible with `dimension_numbers`.
 
     Example:
       >>> lax.dot(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))
@@ -365,7 +364,7 @@ def dot(
 
 
 def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:
-    """Multiplies the matrices in the last two axes, for each index of the leading axes.
+    """Multiplies the matrices in the last two axes, for each index along the leading axes.
 
     Args:
       lhs: array of shape [..., n, m].
@@ -385,7 +384,8 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None
     left, right = shape_of(lhs), shape_of(rhs)
     if len(left) < 2 or len(right) < 2:
         raise ValueError(
-            f"lax.batch_matmul: the operands must have rank 2 or more, but have the shapes {left} and "
+            f"lax.batch_matmul: the ranks of the operands must be at least 2, but the shapes are "
+            f"{left} and "
             f"{right}"
         )
     if len(left) != len(right):
@@ -423,7 +423,7 @@ def _transposed(
     preferred: np.dtype | None,
     swapped: bool,
 ) -> Array:
-    """Returns the cotangent of x for the contraction of x with y, or of y with x if `swapped`."""
+    """Returns the cotangent of x in the contraction of x with y, or of y with x if `swapped`."""
     (cx, cy), (bx, by) = numbers
     rank_x, rank_y = len(rules.shape_of(x)), len(rules.shape_of(y))
     free_x = [k for k in range(rank_x) if k not in cx and k not in bx]

@@ -73,10 +73,10 @@ def _eig_jvp(
         return factorizations.zero_tangents(outs)
     if (left or right) and not enable_eigvec_derivs:
         raise NotImplementedError(
-            f"eig: eigenvectors of a general matrix, here {shape_of(x)}, have derivatives only if "
-            "no eigenvalue is repeated, and if the element that is normalized to be real stays "
-            "the largest. Neither is checked: if both hold, jax.lax.linalg.eig(..., "
-            "enable_eigvec_derivs=True) computes them"
+            f"eig: the eigenvectors of a general matrix, here of shape {shape_of(x)}, have derivatives "
+            "only if no eigenvalue is repeated, and if the element that is normalized to be real "
+            "remains the largest one. Neither condition is checked. If both hold, pass "
+            "enable_eigvec_derivs=True to jax.lax.linalg.eig"
         )
     values, vectors = outs[0], outs[-1]
     if not right:
@@ -103,7 +103,7 @@ def _change(values: Value, vectors: Value, inner: Value) -> Array:
     along = mat.diagonal(mat.matmul(mat.adjoint(vectors), change))
     along = mat.as_row(factorizations.real_of(along))
     change = binary.sub(change, binary.mul(vectors, along))
-    # ... and their largest element stays real.
+    # ... and their largest element remains real.
     axis = len(shape_of(vectors)) - 2
     largest = argmax(unary.abs(vectors), axis, _INT32)
     chosen = compare.eq(broadcasted_iota(_INT32, shape_of(vectors), axis), mat.as_row(largest))

@@ -1,8 +1,8 @@
 """Factorizations and triangular systems: `cholesky`, `lu`, `qr`, `eigh`, `eig`, `svd`, ...
 
 Matrices are in the last two axes; leading axes are batch axes. Programs call LAPACK by address
-(`compiler/lapack.py`), and NumPy and SciPy on the host for the rarer functions; for small matrices
-the operations are inlined (`compiler/hlo/small_linalg.py`). Derivatives are built from matrix
+(`compiler/lapack.py`); for less common functions, they call NumPy and SciPy on the host. Operations
+on small matrices are inlined (`compiler/hlo/small_linalg.py`). Derivatives are built from matrix
 products and triangular solves.
 """
 
@@ -50,8 +50,8 @@ def _matrix(name: str, x: ShapedArray, position: int = 0) -> tuple[tuple[int, ..
     families.check_dtype(name, x.dtype, families.INEXACT, position)
     if len(x.shape) < 2:
         raise TypeError(
-            f"{name}: operand {position} must hold matrices, so have rank 2 or more, but has shape "
-            f"{x.shape}"
+            f"{name}: operand {position} must contain matrices, so its rank must be at least 2, but "
+            f"its shape is {x.shape}"
         )
     return x.shape[:-2], x.shape[-2], x.shape[-1]
 
@@ -60,7 +60,7 @@ def square(name: str, x: ShapedArray, which: str = "the operand") -> tuple[tuple
     """Returns (batch shape, rows) of a square matrix operand; otherwise raises an error."""
     batch, m, n = _matrix(name, x)
     if m != n:
-        raise ValueError(f"{name}: {which} must hold square matrices, but has shape {x.shape}")
+        raise ValueError(f"{name}: {which} must contain square matrices, but has shape {x.shape}")
     return batch, n
 
 
@@ -69,7 +69,7 @@ def _real(dtype: np.dtype) -> np.dtype:
 
 
 def zero_tangents(outs: Sequence[Value]) -> tuple[Sequence[Value], list[Zero]]:
-    """Returns the results with zero tangents."""
+    """Returns the results, with zeros as their tangents."""
     return outs, [rules.zero_tangent(x) for x in outs]
 
 
@@ -119,8 +119,8 @@ def _triangular_solve_abstract(
     if len(a.shape) != len(b.shape):
         ranks = [len(a.shape) - 2, len(b.shape) - 2]
         raise TypeError(
-            f"{name}: the operands must agree in the number of batch axes, but have {ranks}, with "
-            f"the shapes {a.shape} and {b.shape}"
+            f"{name}: the operands must have the same number of batch axes, but have {ranks}, as "
+            f"their shapes are {a.shape} and {b.shape}"
         )
     batch, n = square(name, a, "the first operand")
     families.check_same_dtypes(name, (a, b))
@@ -225,7 +225,7 @@ def _lu_jvp(primals: Primals, tangents: Tangents) -> tuple[Sequence[Value], Sequ
         return zero_tangents([factors, pivots, order])
     m, n = shape_of(x)[-2:]
     k = min(m, n)
-    # L and U are extended to square matrices by rows and columns of the unit matrix.
+    # L and U are extended to square matrices with rows and columns of the identity matrix.
     low = binary.add(mat.widened(mat.tril(mat.window(factors, m, k), -1), m, m), mat.eye(m, m, x))
     corner = mat.triu(mat.window(factors, k, n))
     if n > k:
@@ -251,8 +251,8 @@ def _lu_pivots_to_permutation_abstract(
     families.check_dtype("lu_pivots_to_permutation", pivots.dtype, families.INTEGER)
     if not pivots.shape or permutation_size < pivots.shape[-1]:
         raise ValueError(
-            f"lu_pivots_to_permutation: `permutation_size` {permutation_size} must be at least the "
-            f"number of pivots, which have shape {pivots.shape}"
+            f"lu_pivots_to_permutation: `permutation_size` must be at least the number of pivots, "
+            f"but is {permutation_size} for pivots of shape {pivots.shape}"
         )
     return shaped_array((*pivots.shape[:-1], permutation_size), INT32)
 
@@ -395,8 +395,8 @@ def _eigh_jvp(
     n = shape_of(x)[-1]
     if _chosen(params["subset_by_index"], n) != n:
         raise NotImplementedError(
-            "eigh with `subset_by_index` has no derivative: it needs all eigenvectors; take the "
-            "derivative of eigh and then the subset"
+            "eigh with `subset_by_index` has no derivative, since that depends on all eigenvectors; "
+            "differentiate eigh without it, and select the subset from the result"
         )
     inner = mat.matmul(mat.adjoint(vectors), mat.matmul(mat.symmetrize(t), vectors))
     values_ = convert_element_type(values, mat.dtype_of(x))
@@ -408,7 +408,7 @@ def _eigh_jvp(
 
 
 def off_diagonal_inverse(gaps: Value) -> Array:
-    """Computes 1 / gaps off the diagonal, and 0 on the diagonal."""
+    """Computes 1 / gaps for elements off the diagonal, and 0 on the diagonal."""
     n = shape_of(gaps)[-1]
     unit = mat.eye(n, n, gaps)
     return binary.sub(powers.integer_pow(binary.add(gaps, unit), -1), unit)
@@ -496,13 +496,13 @@ def _svd_jvp(
         return zero_tangents(outs)
     if params["subset_by_index"] is not None:
         raise NotImplementedError(
-            "svd with `subset_by_index` has no derivative: it needs all singular vectors; take the "
-            "derivative of svd and then the subset"
+            "svd with `subset_by_index` has no derivative, since that depends on all singular "
+            "vectors; differentiate svd without it, and select the subset from the result"
         )
     if compute_uv and full_matrices and m != n:
         raise NotImplementedError(
-            "svd: with full_matrices=True the singular vectors beyond the smaller size are not unique, "
-            "and have no derivative; pass full_matrices=False"
+            "svd: with full_matrices=True, the singular vectors beyond the smaller size are not "
+            "unique, so they have no derivative; pass full_matrices=False"
         )
     values, u, vh = svd_p.bind(x, full_matrices=False, compute_uv=True, **params)
     v = mat.adjoint(vh)
@@ -566,13 +566,13 @@ def _householder_product_abstract(x: ShapedArray, taus: ShapedArray) -> ShapedAr
     _, m, n = _matrix("householder_product", x)
     if taus.dtype != x.dtype or not taus.ndim:
         raise TypeError(
-            "householder_product: `taus` must be vectors of the dtype of the matrices, but they are "
-            f"{taus.str_short()} and {x.str_short()}"
+            "householder_product: `taus` must be vectors with the dtype of the matrices, but the "
+            f"operands are {taus.str_short()} and {x.str_short()}"
         )
     if m < n or taus.shape[-1] > n:
         raise TypeError(
-            "householder_product: there must be no more columns than rows, and as many `taus` or "
-            f"fewer, but the shapes are {x.shape} and {taus.shape}"
+            "householder_product: matrices must not have more columns than rows, and `taus` must not "
+            f"be longer than their number of columns, but the shapes are {x.shape} and {taus.shape}"
         )
     return shaped_array(x.shape, x.dtype)
 
@@ -587,7 +587,7 @@ def _hessenberg_abstract(x: ShapedArray) -> list[ShapedArray]:
 def _tridiagonal_abstract(x: ShapedArray, *, lower: bool) -> list[ShapedArray]:
     batch, n = square("tridiagonal", x)
     if n == 0:
-        raise TypeError("Input to tridiagonal must have non-empty matrices")
+        raise TypeError("tridiagonal: the matrices must not be empty")
     real = _real(x.dtype)
     return [
         shaped_array(x.shape, x.dtype), shaped_array((*batch, n), real),
@@ -609,10 +609,12 @@ def _schur(x: np.ndarray, *, compute_schur_vectors: bool, **_: Any) -> list[np.n
 def _cholesky_update_abstract(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     _, n = square("cholesky_update", r)
     if w.shape[-1:] != (n,):
-        raise ValueError(f"cholesky_update got shapes {r.shape} and {w.shape}")
+        raise ValueError(
+        f"cholesky_update: the shapes of the matrix and of `w` do not match: {r.shape} and {w.shape}"
+        )
     if w.dtype != r.dtype:
         raise TypeError(
-            "cholesky_update: `w` must have the dtype of the matrices, but they are "
+            "cholesky_update: `w` must have the dtype of the matrices, but the operands are "
             f"{w.str_short()} and {r.str_short()}"
         )
     return shaped_array(r.shape, r.dtype)

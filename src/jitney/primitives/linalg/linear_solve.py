@@ -1,6 +1,6 @@
-"""`custom_linear_solve`: solutions of linear systems with implicit derivatives.
+"""`custom_linear_solve`: solutions of linear systems, with implicit differentiation.
 
-The derivative of x = A^-1 b is A^-1 (db - dA x), and its transpose is a solve with A^T. Both use
+The derivative of x = A^-1 b is A^-1 (db - dA x), whose transpose solves a system with A^T. Both use
 the user's solvers, which may be arbitrary functions.
 """
 
@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 class _LinearSolveTuple(NamedTuple):
-    """A tuple with an item for each of the functions."""
+    """A tuple with one item for each of the functions."""
 
     matvec: Any
     vecmat: Any
@@ -67,7 +67,7 @@ def _linear_solve_abstract(
     *avals: AbstractValue, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple
 ) -> list[AbstractValue]:
     of_b = avals[sum(const_lengths) :]
-    outs = jaxprs.solve.out_avals  # the solution has the weak types of the right-hand side
+    outs = jaxprs.solve.out_avals  # the solution has the same weak types as the right-hand side
     weak = [isinstance(a, ShapedArray) and a.weak_type for a in of_b]
     return [*with_weakness(outs[: len(of_b)], weak), *outs[len(of_b) :]]
 
@@ -108,7 +108,7 @@ def _linear_solve_jvp(
     x = linear_solve_p.bind(*primals, **params)
     consts, _ = _split(primals, const_lengths)
     dconsts, db = _split(tangents, const_lengths)
-    n_x = len(db)  # auxiliary results of the solver have zero tangents
+    n_x = len(db)  # the tangents of auxiliary results of the solver are zero
     if any(not isinstance(t, Zero) for t in dconsts.matvec):
         matvec: ClosedJaxpr = jaxprs.matvec
         zeros = [Zero(get_aval(v).to_tangent_aval()) for v in x[:n_x]]
@@ -137,14 +137,14 @@ def _linear_solve_transpose(
 ) -> Sequence[Cotangent | None]:
     if jaxprs.transpose_solve is None:
         raise TypeError(
-            "custom_linear_solve: a reverse-mode derivative solves the transposed system; pass a "
-            "function for that as `transpose_solve`"
+            "custom_linear_solve: the reverse-mode derivative solves the transposed system, which "
+            "requires a function `transpose_solve`"
         )
     consts, b = _split(args, const_lengths)
     n = sum(const_lengths)
     flat = [c for part in consts.transposed() for c in part]
     if any(type(c) is UndefinedPrimal for c in flat):
-        raise TypeError("custom_linear_solve is linear only in its right-hand side")
+        raise TypeError("custom_linear_solve is linear in its right-hand side only")
     if all(type(ct) is Zero for ct in cts[: len(b)]):
         return [None] * n + [Zero(rules.aval_of(x).to_cotangent_aval()) for x in b]
     instantiated = [instantiate(ct) for ct in cts[: len(b)]]
@@ -215,8 +215,8 @@ def _traced(
 ) -> tuple[ClosedJaxpr, list[Value], PyTreeDef]:
     """Traces a function of a pytree like `b`.
 
-    Returns: (program from constants and operands to results, values of the constants, structure of
-      aux).
+    Returns: a tuple (program that maps constants and operands to results, values of the constants,
+      structure of aux).
     """
 
     def with_aux(x: PyTree) -> tuple[PyTree, PyTree]:
@@ -225,7 +225,9 @@ def _traced(
             return out, None
         pair: tuple[PyTree, ...] | None = out
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise TypeError(f"{name}() must return a pair (solution, aux), got {out!r}")
+            raise TypeError(
+            f"custom_linear_solve: `{name}` must return a pair (solution, aux), got {out!r}"
+            )
         return pair
 
     flat = FlatFunction(with_aux, pytrees.treedef_tuple((tree,)))
@@ -260,24 +262,24 @@ def custom_linear_solve(
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> PyTree:
-    """Solves matvec(x) = b with the function `solve`, and differentiates the solution implicitly.
+    """Solves matvec(x) = b with the function `solve`; derivatives are implicit.
 
     Args:
-      matvec: a linear function from pytrees like b to pytrees like b. Derivatives with respect to
-        values that it closes over are supported.
+      matvec: a linear function from pytrees like `b` to pytrees like `b`. Derivatives with respect
+        to values over which it closes are supported.
       b: the right-hand side, a pytree of arrays.
-      solve: function (matvec, b) -> x.
-      transpose_solve: function (transpose of matvec, b) -> x; required for reverse mode unless
-        `symmetric`.
-      symmetric: whether `matvec` is its own transpose, so that `solve` also solves the transposed
-        system.
+      solve: the solver, a function (matvec, b) -> x.
+      transpose_solve: the solver for the transposed system, a function (transpose of matvec, b) ->
+        x. It is required for reverse mode, unless `symmetric` is true.
+      symmetric: whether `matvec` is its own transpose, so that `solve` can also solve the
+        transposed system.
       has_aux: whether the solvers return pairs (x, auxiliary data).
 
-    Returns: x, or (x, auxiliary data) if `has_aux`. Auxiliary data has a zero derivative.
+    Returns: x, or (x, auxiliary data) if `has_aux`. The derivative of auxiliary data is zero.
 
     Raises:
-      TypeError: if a function returns another structure than that of `b`.
-      ValueError: if a function returns other shapes than those of `b`.
+      TypeError: if a function returns a structure other than that of `b`.
+      ValueError: if a function returns shapes other than those of `b`.
 
     Example:
       >>> def scaled(a):

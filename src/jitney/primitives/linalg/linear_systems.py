@@ -1,4 +1,4 @@
-"""Linear systems: `solve` by LU, `tridiagonal_solve`; products: `symmetric_product`, `ormqr`."""
+"""Linear systems (`solve` by LU, `tridiagonal_solve`), `symmetric_product` and `ormqr`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def lu_solve(factors: Value, order: Value, b: Value, trans: int = 0) -> Array:
     """Solves op(A) @ X = b, where A[order] = L @ U.
 
     Args:
-      factors: L below the diagonal, U on and above it.
+      factors: matrices with L below the diagonal, and U on and above it.
       order: the permutation of rows.
       b: right-hand sides, with the batch axes of `factors`.
       trans: 0 for A, 1 for its transpose, 2 for its conjugate transpose.
@@ -83,7 +83,7 @@ def _tridiagonal_solve_abstract(
     families.check_dtype("tridiagonal_solve", b.dtype, families.INEXACT)
     if dl.shape != d.shape or du.shape != d.shape or b.shape[:-1] != d.shape:
         raise TypeError(
-            "tridiagonal_solve: diagonals must have the shape of b without its last axis, but "
+            "tridiagonal_solve: diagonals must have the shape of `b` without its last axis, but "
             f"the shapes are {dl.shape}, {d.shape}, {du.shape} and {b.shape}"
         )
     return shaped_array(b.shape, b.dtype)
@@ -194,7 +194,7 @@ def _ormqr_abstract(
 ) -> ShapedArray:
     families.check_same_dtypes("ormqr", (a, taus, c))
     if a.shape[-2] != c.shape[-2 if left else -1]:
-        raise ValueError(f"ormqr got incompatible shapes: {a.shape} and {c.shape}")
+        raise ValueError(f"ormqr: the shapes of `a` and `c` are incompatible: {a.shape} and {c.shape}")
     return shaped_array(c.shape, c.dtype)
 
 

@@ -32,12 +32,14 @@ def matrix_function(
     """Sets the rules of `prim`, a function of matrices in the last two axes, over batch axes.
 
     Args:
-      prim: the primitive; it has an `abstract` rule.
-      reference: an implementation in NumPy and SciPy, for whole batches. Compiled programs call it
-        as the library function of the primitive's name if there is no other implementation.
-      routine: returns the LAPACK routine for the operands' types and the parameters, or None.
-      small: lowers small matrices by inlining the operations, or returns None.
-      linear: whether it is linear in an operand, and so has a transpose rule.
+      prim: the primitive, which must have an `abstract` rule.
+      reference: an implementation in NumPy and SciPy, for entire batches. If there is no other
+        implementation, compiled programs call it as the library function with the primitive's name.
+      routine: a function that returns the LAPACK routine for the operands' types and the
+        parameters, or None.
+      small: a function that lowers the operation on small matrices to inlined code, or returns
+        None.
+      linear: whether the function is linear in an operand, and therefore has a transpose rule.
     """
     several = prim.multiple_results
     _declare_library_function(prim, reference)
@@ -100,7 +102,7 @@ def _declare_library_function(prim: Primitive, reference: Callable[..., Any]) ->
 
 
 def _weak_as_operands(rule: Callable[..., Any]) -> Callable[..., ShapedArray | list[ShapedArray]]:
-    """Wraps a type rule: all results, including pivots, are weakly typed if all operands are."""
+    """Wraps a type rule: all results, even pivots, become weakly typed if all operands are."""
 
     @functools.wraps(rule)
     def types(*avals: ShapedArray, **params: object) -> ShapedArray | list[ShapedArray]:
@@ -152,8 +154,8 @@ def no_derivative(prim: Primitive) -> None:
     ) -> tuple[Value, Tangent] | tuple[Sequence[Value], Sequence[Tangent]]:
         if any(type(t) is not Zero for t in tangents):
             raise NotImplementedError(
-                f"{prim.name} has no derivative; jax.custom_jvp defines one, lax.stop_gradient of the "
-                "operand makes it zero"
+                f"{prim.name} has no derivative; define one with jax.custom_jvp, or apply "
+                "lax.stop_gradient to the operand for a zero derivative"
             )
         out = prim.bind(*primals, **params)
         if prim.multiple_results:

@@ -1,4 +1,4 @@
-"""Helpers for rules of matrix functions: products, triangles and diagonals of the last two axes."""
+"""Helpers for rules of matrix functions, which operate on the last two axes."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def symmetrize(x: Value) -> Array:
     if len(shape) < 2 or shape[-1] != shape[-2]:
         transposed = (*shape[:-2], *shape[:-3:-1])
         raise ValueError(
-            f"the operand must hold square matrices, but has shape {shape}, and transposed {transposed}"
+            f"the operand must contain square matrices, but has shape {shape}, transposed {transposed}"
         )
     return binary.div(binary.add(x, adjoint(x)), const(x, 2))
 
@@ -99,7 +99,7 @@ def strong(x: Value) -> Array:
     """Makes `x` strongly typed.
 
     Weakly typed operands of strongly typed products are converted explicitly, so that their
-    cotangents become weakly typed again.
+    cotangents are weakly typed, too.
     """
     return convert_element_type(x, dtype_of(x))
 
@@ -154,7 +154,7 @@ def as_column(v: Value) -> Array:
 
 
 def take_rows(x: Value, rows: Value) -> Array:
-    """Computes x[rows] for each batch element; `rows` is an integer array (*batch, m)."""
+    """Computes x[rows] for each element of a batch; `rows` is an integer array (*batch, m)."""
     shape = shape_of(x)
     rank = len(shape)
     batch = tuple(range(rank - 2))

@@ -1,6 +1,6 @@
-"""Precision of contractions: the options that users can pass, and their meaning on a CPU.
+"""Precision of contractions: the options, and their meaning on a CPU.
 
-Precisions of matrix units (bfloat16, tensorfloat32, multiple passes) have no effect here: the CPU
+Precisions of matrix units (bfloat16, tensorfloat32, multiple passes) have no effect, since the CPU
 computes at least as precisely. Only the presets for float16 and float64 change results.
 """
 
@@ -21,7 +21,7 @@ _NAMES = {
 
 
 class Precision(enum.Enum):
-    """Precision of a contraction; on a CPU always the full precision of its dtype."""
+    """Precision of a contraction, which on a CPU is always the full precision of its dtype."""
 
     DEFAULT = 0
     HIGH = 1
@@ -41,7 +41,7 @@ class Precision(enum.Enum):
 
 
 class DotAlgorithm(NamedTuple):
-    """An algorithm of a matrix unit: dtypes of operands and accumulation, number of passes."""
+    """An algorithm of a matrix unit: dtypes of operands and accumulation, and number of passes."""
 
     lhs_precision_type: Any
     rhs_precision_type: Any
@@ -85,11 +85,11 @@ class DotAlgorithmPreset(enum.Enum):
         return _TYPES.get(parts[-1])
 
 
-# A `Union`, as in JAX, for users of `get_origin(...)`.
+# A `Union`, as in JAX, because users may call `get_origin`.
 PrecisionLike = Union[  # noqa: UP007
     str, Precision, DotAlgorithm, DotAlgorithmPreset, tuple[str | Precision, ...], None
 ]
-"""Values of the option `precision`; a pair is for the left and the right operand."""
+"""Values of the option `precision`; a pair is for the left operand and the right operand."""
 
 _TYPES = {
     "F16": np.float16, "BF16": dtypes.bfloat16, "F32": np.float32, "F64": np.float64
@@ -111,7 +111,7 @@ def canonical_precision(
     """Returns a pair of `Precision`, a preset, an algorithm or None, after applying the default.
 
     Raises:
-      ValueError: if `precision` is not one of these or the name of one.
+      ValueError: if `precision` is none of these, nor the name of one of them.
     """
     if precision is None:
         precision = config.default_matmul_precision.value
@@ -129,9 +129,9 @@ def canonical_precision(
         except ValueError:
             pass
     raise ValueError(
-        f"`precision` is {precision}, and can be None, a lax.Precision or its name among "
-        f"{list(_NAMES)}, two of these in a tuple, one for each operand, a lax.DotAlgorithmPreset "
-        "or its name, or a lax.DotAlgorithm"
+        f"`precision` must be None, a lax.Precision or its name (one of {list(_NAMES)}), a tuple "
+        "with one of these for each operand, a lax.DotAlgorithmPreset or its name, or a "
+        f"lax.DotAlgorithm, but is {precision}"
     )
 
 

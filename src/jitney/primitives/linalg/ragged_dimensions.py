@@ -1,4 +1,4 @@
-"""Roles of the axes of `ragged_dot_general`: contracted, batch, free and group axes."""
+"""Roles of axes in `ragged_dot_general`: contracted, batch, free and group axes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, init=False, slots=True)
 class RaggedDotDimensionNumbers:
-    """Roles of the axes of the operands of `ragged_dot_general`.
+    """The roles of the operands' axes in `ragged_dot_general`.
 
     Attributes:
       dot_dimension_numbers: ((contracted axes of lhs, of rhs), (batch axes of lhs, of rhs)).
@@ -63,9 +63,9 @@ class Axes:
     Attributes:
       mode: the role of the ragged axis.
       ragged: the ragged axis of lhs.
-      free: free axes of lhs and of rhs in ascending order, without the group axis.
-      outer: the axes of lhs with the same role as the ragged axis that precede it; group sizes may
-        depend on their indices.
+      free: the free axes of lhs and of rhs, in ascending order, without the group axis.
+      outer: the axes of lhs that precede the ragged axis and have the same role; group sizes may
+        depend on the indices along these axes.
     """
 
     mode: Mode
@@ -75,7 +75,7 @@ class Axes:
 
 
 def remaining(rank: int, *taken: Sequence[int]) -> tuple[int, ...]:
-    """Returns the axes below `rank` that are not in `taken`."""
+    """Returns the axes less than `rank` that are not in `taken`."""
     return tuple([k for k in range(rank) if not any(k in axes for axes in taken)])
 
 
@@ -88,7 +88,7 @@ def roles(rank_x: int, rank_y: int, numbers: RaggedDotDimensionNumbers) -> Axes:
     for mode, axes in ((Mode.FREE, free_x), (Mode.CONTRACTED, cx), (Mode.BATCH, bx)):
         if ragged in axes:
             return Axes(mode, ragged, free, tuple(axes[: axes.index(ragged)]))
-    raise AssertionError("an axis is a free, contracted, or batch axis")
+    raise AssertionError("the ragged axis must be a free, contracted, or batch axis")
 
 
 def prefix_axes(axes: Axes, numbers: RaggedDotDimensionNumbers) -> tuple[int, ...]:
@@ -109,13 +109,13 @@ def check_axis(side: str, kind: str, axis: int, rank: int) -> None:
 def check_groups(
     y: ShapedArray, groups: int, axes: Axes, numbers: RaggedDotDimensionNumbers
 ) -> None:
-    """Raises TypeError unless rhs has a group axis exactly if the ragged axis is free."""
+    """Raises TypeError unless rhs has a group axis if and only if the ragged axis is free."""
     (_, cy), (_, by) = numbers.dot_dimension_numbers
     wanted = 1 if axes.mode is Mode.FREE else 0
     if len(numbers.rhs_group_dimensions) != wanted:
         raise TypeError(
-            f"ragged_dot_general: with a {axes.mode.value} ragged axis rhs must have {wanted} axes of "
-            f"groups, but rhs_group_dimensions is {numbers.rhs_group_dimensions}"
+            f"ragged_dot_general: with a {axes.mode.value} ragged axis, rhs must have {wanted} group "
+            f"axes, but rhs_group_dimensions is {numbers.rhs_group_dimensions}"
         )
     for axis in numbers.rhs_group_dimensions:
         check_axis("rhs", "group", axis, y.ndim)
@@ -126,6 +126,6 @@ def check_groups(
             )
         if y.shape[axis] != groups:
             raise TypeError(
-                f"ragged_dot_general: there are {groups} group sizes, but axis {axis} of rhs, which "
-                f"counts groups, has size {y.shape[axis]}"
+                f"ragged_dot_general: there are {groups} group sizes, but the group axis {axis} of rhs "
+                f"has size {y.shape[axis]}"
             )

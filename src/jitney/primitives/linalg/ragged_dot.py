@@ -1,13 +1,13 @@
-"""Contractions of groups of rows whose sizes are data: `ragged_dot_general`.
+"""`ragged_dot_general`: contractions of groups of rows, where group sizes are data.
 
-One axis of the left operand, the ragged one, is partitioned into consecutive groups. If it is free,
-each group has a separate right operand; if it is contracted, each group has a separate result; if
-it is a batch axis, the groups have no effect.
+One axis of the left operand, the ragged axis, is partitioned into consecutive groups. If the ragged
+axis is free, each group has a separate right operand; if it is contracted, each group has a
+separate result; if it is a batch axis, the groups have no effect.
 
-The program loops over the groups and, within a group, over blocks of rows, each a product of two
-matrices. The work is therefore that of all rows once, plus at most a block for each group, and no
-operand is expanded by the number of groups. Elements of different groups are never combined: an
-infinity in one group does not reach another as a product with zero.
+The program loops over the groups and, within a group, over blocks of rows, for each of which it
+multiplies two matrices. It therefore processes each row once, and at most one additional block for
+each group; no operand is expanded by the number of groups. Elements of different groups are never
+combined, so an infinity in one group does not affect another group through a product with zero.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_LEAST_BLOCK, _LARGEST_BLOCK = threshold(8, small=2), threshold(256, small=4)  # number of rows
+_LEAST_BLOCK, _LARGEST_BLOCK = threshold(8, small=2), threshold(256, small=4)  # the number of rows
 
 ragged_dot_general_p = declare("ragged_dot_general")
 
@@ -108,7 +108,7 @@ def _ragged_dot_general_abstract(
     numbers = ragged_dot_dimension_numbers
     if len(numbers.lhs_ragged_dimensions) != 1:
         raise TypeError(
-            "ragged_dot_general: lhs must have one ragged axis, but lhs_ragged_dimensions is "
+            "ragged_dot_general: lhs must have exactly one ragged axis, but lhs_ragged_dimensions is "
             f"{numbers.lhs_ragged_dimensions}"
         )
     check_axis("lhs", "ragged", numbers.lhs_ragged_dimensions[0], x.ndim)
@@ -142,12 +142,12 @@ def _ragged_dot_general_abstract(
 
 
 def _product(x: Array, y: Array, axis_x: int, precision: PrecisionLike, dtype: np.dtype) -> Array:
-    """Multiplies matrices: contracts axis `axis_x` of x with the first axis of y."""
+    """Multiplies matrices, contracting axis `axis_x` of x with the first axis of y."""
     return dot_general(x, y, (((axis_x,), (0,)), ((), ())), precision, dtype)
 
 
 def _block_size(rows: int, groups: int) -> int:
-    """Returns the block size: about half of a group's average size, to compute few extra rows."""
+    """Returns the block size: about half of a group's average size, so that few rows are wasted."""
     half = rows // (2 * groups) + 1
     return min(rows, max(_LEAST_BLOCK, min(_LARGEST_BLOCK, 1 << (half - 1).bit_length())))
 
@@ -162,11 +162,11 @@ def _bounds(sizes: Array, rows: int) -> tuple[Array, Array]:
 def _over_blocks(
     rows: int, size: int, start: Value, end: Value, step: Callable[[Array, Array, T], T], value: T
 ) -> T:
-    """Folds `step(first row, mask of valid rows, value)` over blocks of rows start to end."""
+    """Folds `step(first row, mask of valid rows, value)` over blocks of rows from start to end."""
 
     def body(state: tuple[Value, T]) -> tuple[Value, T]:
         row, value = state
-        first = minimum(row, np.int32(rows - size))  # the last block, too, must be within the array
+        first = minimum(row, np.int32(rows - size))  # the last block must be within the array, too
         index = add(iota(np.int32, size), first)
         own = bitwise_and(ge(index, row), lt(index, end))
         return add(row, np.int32(size)), step(first, own, value)
@@ -223,7 +223,7 @@ def _sums_by_group(
 
 
 def _merged(x: Array, *groups: Sequence[int]) -> Array:
-    """Transposes and reshapes x such that each group of axes becomes one axis."""
+    """Transposes and reshapes x so that each group of axes becomes one axis."""
     shape = shape_of(x)
     order = [k for axes in groups for k in axes]
     return reshape(transpose(x, order), [math.prod([shape[k] for k in axes]) for axes in groups])
@@ -260,7 +260,7 @@ def _computed(
     if len(shape_of(sizes)) == 1:
         sizes = broadcast_in_dim(sizes, (*prefix, groups), (len(prefix),))
     sizes = reshape(sizes, (math.prod(prefix[: len(bx)]), math.prod(prefix[len(bx) :]), groups))
-    # Axes after the ragged one become additional rows of its groups.
+    # Axes after the ragged axis become additional rows of its groups.
     inner = free_x[n_outer:] if axes.mode is Mode.FREE else cx[n_outer:]
     each = math.prod([shape_x[k] for k in inner[1:]])
     sizes = mul(convert_element_type(sizes, np.int32), np.int32(each))
@@ -304,12 +304,13 @@ def ragged_dot_general(
 ) -> Array:
     """Computes a contraction in which an axis of `lhs` is partitioned into consecutive groups.
 
-    Group sizes are data, so one compiled program serves all of them. Let B stand for batch axes, K
-    for contracted axes, M and N for free axes, G for the number of groups, and X for the axes with
-    the same role as the ragged axis that precede it. Then:
+    Group sizes are data, so one compiled program works for all group sizes. Let B stand for batch
+    axes, K for contracted axes, M and N for free axes, G for the number of groups, and X for the
+    axes that precede the ragged axis and have the same role. Then:
 
     - If the ragged axis is free: lhs [B, M, K], rhs [G, B, K, N], sizes [B, X, G] -> [B, M, N]; each
-      group of rows is multiplied by its slice of rhs. Rows after the last group give zeros.
+      group of rows is multiplied by its slice of rhs. Rows after the last group of the result are
+      zero.
     - If it is contracted: lhs [B, M, K], rhs [B, K, N], sizes [B, X, G] -> [G, B, M, N]; each group
       has a separate result.
     - If it is a batch axis: lhs [B, M, K], rhs [B, K, N], sizes [X, G] -> [B, M, N]; the result is
@@ -318,24 +319,24 @@ def ragged_dot_general(
     Args:
       lhs: left operand.
       rhs: right operand.
-      group_sizes: nonnegative integers, of the shapes above or [G]. If they sum up to more than the
-        size of the axis, groups end there.
+      group_sizes: nonnegative integers, with the shape stated above or [G]. If they add up to more
+        than the size of the axis, groups are cut off at the end of the axis.
       ragged_dot_dimension_numbers: roles of the axes, which may be in any order.
       precision: as for `dot_general`.
       preferred_element_type: as for `dot_general`.
-      group_offset: must be None; JAX does not implement it either.
+      group_offset: must be None; JAX does not implement this option, either.
       out_sharding: sharding of the result on the context mesh.
 
-    Returns: an array with the axes of a result of `dot_general`, preceded by an axis for groups if
-      the ragged axis is contracted.
+    Returns: an array with the axes of the result of `dot_general`, preceded by a group axis if the
+      ragged axis is contracted.
 
     Raises:
       TypeError: if axes or sizes are incompatible.
-      NotImplementedError: for a `group_offset`.
+      NotImplementedError: if `group_offset` is not None.
 
-    Derivatives of every mode and order use this operation. JAX supports derivatives of the first
-    mode only, and `vmap` only along the first axes of all three operands; here any batch dimensions
-    are supported.
+    Derivatives of all modes and orders use this operation, too. JAX supports derivatives of the
+    first mode only, and `vmap` only along the first axes of all three operands; in this
+    implementation, any batch dimensions are supported.
 
     Example:
       >>> rows, matrices = jnp.ones((4, 2)), jnp.stack([jnp.eye(2), 3 * jnp.eye(2)])
@@ -351,7 +352,7 @@ def ragged_dot_general(
         )
     if group_offset is not None:
         raise NotImplementedError(
-            "ragged_dot_general: group_offset is not supported, as in JAX; slice rhs instead"
+            "ragged_dot_general: as in JAX, group_offset is not supported; slice rhs instead"
         )
     if preferred_element_type is not None:
         dtypes.check_user_dtype_supported(preferred_element_type, "ragged_dot_general")
@@ -385,14 +386,14 @@ def ragged_dot(
       group_sizes: the number of rows of each group, nonnegative integers [g].
       precision: as for `dot_general`.
       preferred_element_type: as for `dot_general`.
-      group_offset: must be None; JAX does not implement it either.
+      group_offset: must be None; JAX does not implement this option, either.
       out_sharding: sharding of the result on the context mesh.
 
     Returns: an array [m, n]; rows after the last group are zero.
 
     Raises:
       TypeError: if shapes are incompatible.
-      NotImplementedError: for a `group_offset`.
+      NotImplementedError: if `group_offset` is not None.
 
     Example:
       >>> rows, matrices = jnp.ones((4, 2)), jnp.stack([jnp.eye(2), 3 * jnp.eye(2)])
@@ -434,7 +435,7 @@ def _ragged_dot_general_jvp(
 
 
 def _ordered(out: Array, axes: Sequence[int], like: Operand) -> Array:
-    """Permutes a cotangent with axes in the order `axes` to the axes and dtype of `like`."""
+    """Permutes a cotangent with axes in the order `axes`; converts it to the dtype of `like`."""
     out = transpose(out, tuple(map(int, np.argsort(axes))))
     dtype = rules.aval_of(like).dtype
     return out if rules.aval_of(out).dtype == dtype else convert_element_type(out, dtype)
@@ -458,7 +459,7 @@ def _in_order_of(axes: Sequence[int], others: Sequence[int]) -> list[int]:
 def _cotangents_of_free(
     ct: Value, x: Operand, y: Operand, sizes: Value, axes: Axes, params: dict[str, Any]
 ) -> list[Cotangent | None]:
-    """Returns cotangents if the ragged axis is free: it is free for lhs, contracted for rhs."""
+    """Returns cotangents for a free ragged axis, which is contracted in the cotangent of rhs."""
     numbers: RaggedDotDimensionNumbers = params["ragged_dot_dimension_numbers"]
     (cx, cy), (bx, by) = numbers.dot_dimension_numbers
     (free_x, free_y), group = axes.free, numbers.rhs_group_dimensions
@@ -480,9 +481,9 @@ def _cotangents_of_free(
 def _cotangents_of_contracted(
     ct: Value, x: Operand, y: Operand, sizes: Value, axes: Axes, params: dict[str, Any]
 ) -> list[Cotangent | None]:
-    """Returns cotangents if the ragged axis is contracted.
+    """Returns cotangents for a contracted ragged axis.
 
-    They are products of the other operand's rows with the cotangent of their group.
+    They are products of the rows of the other operand with the cotangent of their group.
     """
     numbers: RaggedDotDimensionNumbers = params["ragged_dot_dimension_numbers"]
     (cx, cy), (bx, by) = numbers.dot_dimension_numbers
@@ -493,7 +494,7 @@ def _cotangents_of_contracted(
         wanted: Operand, own_axes: tuple[int, ...], other: Value, other_axes: tuple[int, ...],
         free: tuple[int, ...], in_ct: tuple[int, ...],
     ) -> Array:  # fmt: skip
-        # Contracted axes in order, so that those before the ragged one precede it.
+        # Contracted axes in order, so that those before the ragged axis precede it.
         ordered = transpose(other, other_axes)
         batch, rows, columns = _ranges(bx, cx, free)
         own = RaggedDotDimensionNumbers(
@@ -547,7 +548,7 @@ def _ragged_dot_general_batch(
     n_batch = len(numbers.dot_dimension_numbers[1][0])
     groups_first = int(axes.mode is Mode.CONTRACTED)
     if ds is None and (dx is None or dy is None):
-        # An additional free axis, after all others: rows or columns of the same groups.
+        # An additional free axis after all others, for rows or columns of the same groups.
         if dx is not None:
             x = rules.move_axis(x, dx, rank_x)
         else:

@@ -1,4 +1,4 @@
-"""Contractions of narrow floats with blockwise scales: `scaled_dot`.
+"""`scaled_dot`: contractions of narrow floats with blockwise scales.
 
 Formats such as MXFP8 store a few bits for each element, and a scale for each block of adjacent
 elements along the contracted axes. As in JAX, scaled elements are rounded to bfloat16 and then
@@ -38,10 +38,10 @@ scaled_dot_p = declare("scaled_dot")
 
 
 def _check_scale(side: str, x: ShapedArray, scale: ShapedArray, contracting: Sequence[int]) -> None:
-    """Raises TypeError unless `scale` has an element for each block of the contracted axes of x."""
+    """Raises TypeError unless `scale` has one element for each block of x along contracted axes."""
     if scale.ndim != x.ndim:
         raise TypeError(
-            f"scaled_dot: {side} and its scale must have the same number of axes, but are "
+            f"scaled_dot: {side} and its scale must have the same rank, but their types are "
             f"{x.str_short()} and {scale.str_short()}"
         )
     for axis, (n, m) in enumerate(zip(x.shape, scale.shape, strict=True)):
@@ -52,8 +52,8 @@ def _check_scale(side: str, x: ShapedArray, scale: ShapedArray, contracting: Seq
             )
         if axis in contracting and (m == 0 or n % m or n // m < _LEAST_BLOCK):
             raise TypeError(
-                f"scaled_dot: axis {axis} of {side} has size {n}, which must be a multiple, at "
-                f"least twice, of the size of its scale's axis, {m}"
+                f"scaled_dot: axis {axis} of {side} has size {n}, which must be a multiple (at "
+                f"least twice) of the size of its scale along that axis, {m}"
             )
 
 
@@ -70,7 +70,7 @@ def _scaled_dot_abstract(
     (cx, cy), _ = dimension_numbers
     if x.ndim != y.ndim:
         raise TypeError(
-            f"scaled_dot: operands must have the same number of axes, but are {x.str_short()} and "
+            f"scaled_dot: operands must have the same rank, but are {x.str_short()} and "
             f"{y.str_short()}"
         )
     _check_scale("lhs", x, x_scale, cx)
@@ -110,7 +110,7 @@ def _computed(
 
 lower_by(scaled_dot_p, _computed)
 scaled_dot_p.absent(
-    "jvp", "transpose", why="rounds to few bits; it has no derivative in JAX, either"
+    "jvp", "transpose", why="it rounds to few bits; it has no derivative in JAX, either"
 )
 
 
@@ -137,20 +137,20 @@ def scaled_dot(
     """Computes the contraction of lhs * lhs_scale and rhs * rhs_scale, both rounded to bfloat16.
 
     Args:
-      lhs: array with at least two axes, of any dtype, usually a narrow float.
+      lhs: array with at least two axes and any dtype, usually a narrow float.
       rhs: array of the same rank.
-      lhs_scale: array of the shape of lhs except along contracted axes, where the size of lhs is a
-        multiple, at least twice, of that of the scale. Each element scales a block of adjacent
-        elements. 1 by default.
-      rhs_scale: likewise, for rhs.
-      dimension_numbers: as for `dot_general`; by default matrix products, with the axes before the
-        last two as batch axes.
-      preferred_element_type: dtype of accumulation and result; bfloat16 by default.
+      lhs_scale: array with the shape of lhs, except along contracted axes, where the size of lhs is
+        a multiple (at least twice) of the size of the scale. Each element scales a block of
+        adjacent elements. By default, elements are not scaled.
+      rhs_scale: the scale of rhs, likewise.
+      dimension_numbers: as for `dot_general`. By default, matrices are multiplied, and the axes
+        before the last two axes are batch axes.
+      preferred_element_type: dtype of accumulation and of the result; bfloat16 by default.
 
     Raises:
       TypeError: if shapes are incompatible.
 
-    As in JAX, it has no derivative.
+    As in JAX, the function has no derivative.
 
     Example:
       >>> x, y = jnp.ones((1, 4), jnp.float8_e4m3fn), jnp.ones((4, 1), jnp.float8_e4m3fn)
@@ -162,7 +162,7 @@ def scaled_dot(
     if dimension_numbers is None:
         rank = len(shape_of(lhs))
         if rank < 2:
-            raise TypeError(f"scaled_dot: operands must have two axes or more, but lhs has {rank}")
+            raise TypeError(f"scaled_dot: operands must have at least two axes, but lhs has {rank}")
         batch = tuple(range(rank - 2))
         dimension_numbers = ((rank - 1,), (rank - 2,)), (batch, batch)
     (cx, cy), _ = dimension_numbers

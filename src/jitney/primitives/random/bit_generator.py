@@ -1,9 +1,9 @@
-"""`lax.rng_bit_generator`: generates random bits from a state, and the next state.
+"""`lax.rng_bit_generator`, which generates random bits from a state, and the next state.
 
-The state is four words (s0, s1, s2, s3): a key (s0, s1), and a 64-bit counter (s2, s3), which is
-incremented for each hash. Philox-4x32 hashes (counter, s0, s1) to four words, which are consecutive
-in row-major order. Threefry-2x32 hashes the counter to two words, which are neighbors along one
-axis of the result. Both are bit-identical to XLA's CPU compiler.
+The state consists of four words (s0, s1, s2, s3): a key (s0, s1), and a 64-bit counter (s2, s3),
+which is incremented for each hash. Philox-4x32 hashes (counter, s0, s1) to four words, which are
+consecutive in row-major order. Threefry-2x32 hashes the counter to two words, which are neighbors
+along one axis of the result. The results of both are bit-identical to those of XLA on CPUs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _U32, _U64 = np.dtype(np.uint32), np.dtype(np.uint64)
 
 
 class RandomAlgorithm(enum.IntEnum):
-    """Algorithms of `rng_bit_generator`.
+    """The algorithms of `rng_bit_generator`.
 
     Attributes:
       RNG_DEFAULT: Philox-4x32, the default on CPUs.
@@ -78,20 +78,21 @@ def rng_bit_generator(
 ) -> tuple[Array, Array]:
     """Generates random bits from the state of a generator, and returns the next state.
 
-    As in JAX, under `vmap` over states all bits are drawn from the first state, and only that one
-    changes. The bits are those of JAX.
+    The bits are identical to those of JAX. As in JAX, `vmap` over states draws all bits from the
+    first state, and only that state changes.
 
     Args:
       key: the state, an array uint32[4] or uint64[2].
       shape: shape of the bits.
-      dtype: an unsigned integer dtype. Dtypes of fewer than 32 bits use the low bits of a word.
+      dtype: an unsigned integer dtype. For dtypes with fewer than 32 bits, the low bits of a word
+        are used.
       algorithm: the generator.
       out_sharding: sharding of the bits on the context mesh.
 
-    Returns: (state after the draw, bits).
+    Returns: a pair (state after the draw, bits).
 
     Raises:
-      TypeError: if the state or the dtype is not one of these.
+      TypeError: if the type of the state or the dtype is not one of these.
 
     Example:
       >>> key, bits = lax.rng_bit_generator(jnp.arange(4, dtype=jnp.uint32), (2,))
@@ -121,7 +122,7 @@ def _rng_bit_generator_abstract(
         raise TypeError(f"rng_bit_generator: key must be uint32[4] or uint64[2], but got {key}")
     if dtype.kind != "u" or dtype.itemsize not in (1, 2, 4, 8):
         raise TypeError(
-            f"rng_bit_generator: unsupported dtype {dtype}; bits have an unsigned integer dtype"
+            f"rng_bit_generator: dtype must be an unsigned integer dtype, but got {dtype}"
         )
     bits = shaped_array(shape, dtype)
     place = explicit.if_explicit(out_sharding)
@@ -183,7 +184,7 @@ def _philox(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Array, int]:
     size = math.prod(shape)
     words_each = 2 if dtype == _U64 else 1
     n = -(-size * words_each // 4)
-    # The counter has 128 bits here: if the low 64 bits overflow within a draw, the hashed key is
+    # The counter here has 128 bits: if the low 64 bits overflow within a draw, the hashed key is
     # incremented.
     counters = _increased((*counter, *key), iota(_U32, n))
     words = reshape(stack(philox4x32(key, counters), axis=1), (4 * n,))
@@ -193,7 +194,7 @@ def _philox(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Array, int]:
 
 
 def _joined(words: Array) -> Array:
-    """Converts words [..., 2], low word first, to 64-bit integers."""
+    """Converts pairs of words [..., 2], low word first, to 64-bit integers."""
     return bitcast_convert_type_p.bind(words, new_dtype=_U64)
 
 
@@ -207,7 +208,7 @@ def _threefry(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Array, int]
     if not shape:
         bits, n = _threefry(state, (1,), dtype)
         return reshape(bits, ()), n
-    # The words of a hash are neighbors along the first axis of even size, or else along the longest
+    # The words of a hash are neighbors along the first axis of even size, otherwise along the longest
     # axis.
     even = [d for d, extent in enumerate(shape) if extent % 2 == 0]
     axis = even[0] if even else shape.index(max(shape))

@@ -2,13 +2,13 @@
 
 The default generator is Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror, Shaw: "Parallel random
 numbers: as easy as 1, 2, 3", SC 2011), used as a hash of counters under a key. The rules in this
-module are for this generator; other generators have rules for the words of keys (`key_words.py`).
-Bits are identical to JAX's.
+  module are for this generator; other generators have rules for the words of keys (`key_words.py`).
+  Bits are identical to those of JAX.
 
 A key array of dtype `key<fry>` is stored as one uint64 per key, the two words of the key in
-little-endian order, so that structural operations work without knowing about keys. With
+little-endian order, so that operations that only move elements need no special rules for keys. With
 `jax_threefry_partitionable` (the default), element i of a draw depends only on the key and i;
-without it, also on the size of the draw.
+without it, the element depends on the size of the draw, too.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _U32 = np.dtype(np.uint32)
 _U64 = np.dtype(np.uint64)
 
 
-# --- a draw, written once for NumPy and for the compiler ------------------------------------------
+# --- draws, written once for both NumPy and the compiler ------------------------------------------
 
 if TYPE_CHECKING:
     X = TypeVar("X", np.ndarray, Node)
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 
 class _OnNumpy:
-    """The operations that draws consist of, for ndarrays."""
+    """The operations of which draws consist, for ndarrays."""
 
     def key_words(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         low = keys.astype(_U32)
@@ -125,7 +125,7 @@ class _OnNumpy:
 
 
 class _OnNodes:
-    """The operations that draws consist of, for nodes of the tensor IR."""
+    """The operations of which draws consist, for nodes of the tensor IR."""
 
     def __init__(self, b: Builder) -> None:
         self.b = b
@@ -194,7 +194,7 @@ _numpy = _OnNumpy()
 
 
 def _hash_counters(on: _Operations[X], keys: X, size: int) -> tuple[X, X]:
-    """Hashes (0, i) for i < size under each key; returns two arrays of words [*keys, size]."""
+    """Hashes (0, i), for i < size, under each key; returns two arrays of words [*keys, size]."""
     shape = (*keys.shape, size)
     key_dims = tuple(range(len(keys.shape)))
     k0, k1 = (on.spread(word, shape, key_dims) for word in on.key_words(keys))
@@ -221,7 +221,7 @@ def _hash_pairs(on: _Operations[X], keys: X, size: int) -> X:
 
 
 def draw_bits(on: _Operations[X], keys: X, bit_width: int, shape: Shape, partitionable: bool) -> X:
-    """Draws unsigned integers of `bit_width` bits, of shape [*keys, *shape]."""
+    """Draws unsigned integers with `bit_width` bits, of shape [*keys, *shape]."""
     size = math.prod(shape)
     dtype = np.dtype(f"uint{bit_width}")
     full = (*keys.shape, *shape)
@@ -240,7 +240,7 @@ def draw_bits(on: _Operations[X], keys: X, bit_width: int, shape: Shape, partiti
     elif bit_width == 32:
         bits = words
     else:
-        # Each word is split into 32 / bit_width integers, lowest bits first.
+        # Each word is split into 32 / bit_width integers, with the lowest bits first.
         fields = [on.field(words, shift) for shift in range(0, 32, bit_width)]
         flat = on.reshape(on.stack(fields), (*keys.shape, n_words * len(fields)))
         bits = on.convert(on.head(flat, size), dtype)
@@ -274,7 +274,7 @@ def key_dtype_of(aval: ShapedArray, name: str) -> dtypes.KeyDType:
     """Returns the dtype of a key array, an operand of the operation `name`.
 
     Raises:
-      TypeError: if it is not a key array.
+      TypeError: if `aval` is not the type of a key array.
     """
     if not dtypes.issubdtype(aval.dtype, dtypes.prng_key):
         raise TypeError(f"{name} requires a key array, got {aval}")
@@ -309,7 +309,7 @@ def _random_seed_abstract(seeds: ShapedArray, *, impl: PRNGImpl) -> ShapedArray:
 
 
 def _seed_words_numpy(seeds: np.ndarray) -> np.ndarray:
-    # 64-bit seeds fill both words of the key; narrower ones the low word.
+    # 64-bit seeds fill both words of the key; narrower seeds fill the low word.
     if seeds.dtype.itemsize == 8:
         wide = seeds.astype(_U64)
         high, low = (wide >> np.uint64(32)).astype(_U32), wide.astype(_U32)
@@ -439,7 +439,7 @@ def _random_clone_lower(b: Builder, keys: Node) -> Node:
 
 # --- batching ---------------------------------------------------------------------------------
 
-# Results have further axes after those of the keys, so the batch dimension does not change.
+# Results have additional axes after those of the keys, so the batch dimension does not change.
 rules.vectorized(random_seed_p, random_split_p, random_bits_p, random_unwrap_p, random_clone_p)
 rules.broadcasting(random_fold_in_p)
 

@@ -1,7 +1,7 @@
 """Counter-based generators as functions of arrays: hashes of words under a key.
 
 J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Shaw, "Parallel random numbers: as easy as 1, 2,
-3", SC 2011: Philox multiplies, Threefry adds, rotates and xors. Words are uint32 arrays that
+3", SC 2011. Philox multiplies; Threefry adds, rotates and xors. Words are uint32 arrays that
 broadcast against each other. Threefry-2x32, the default generator, has its own primitive and native
 code (`threefry.py`).
 """
@@ -27,13 +27,13 @@ from jitney.primitives.elementwise.binary import (
 if TYPE_CHECKING:
     from jitney.core.typing import Array, Value
 
-# Multipliers of Philox, and the increments of its key words per round.
+# The multipliers of Philox, and the increments of its key words per round.
 _PHILOX2_MULTIPLIER = 0xD256D193
 _PHILOX4_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 _WEYL = (0x9E3779B9, 0xBB67AE85)
 _PHILOX_ROUNDS = 10
 
-# Rotation distances of Threefry-4x32, which repeat after eight rounds.
+# The rotation distances of Threefry-4x32, which repeat after eight rounds.
 _THREEFRY4_ROTATIONS = (
     (10, 26), (11, 21), (13, 27), (23, 5), (6, 20), (17, 11), (25, 10), (18, 20),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Draws with a separate key for each element, for rejection sampling loops."""
+"""Draws with a separate key for each element, for loops of rejection sampling."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Uniform floats from random bits: those of `jax.random.uniform`, shared by all samplers.
+"""Uniform floats from random bits, as in `jax.random.uniform`; shared by all samplers.
 
-Mantissa bits with the exponent of one give equally spaced floats in [1, 2); subtracting one gives
-[0, 1). A float never depends on more bits than its mantissa has.
+Random mantissa bits with the exponent of one are equally spaced floats in [1, 2), from which one is
+subtracted. A float never depends on more bits than its mantissa has.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def bits_per_float(dtype: np.dtype) -> int:
-    """Returns the number of random bits that are drawn for a uniform float of `dtype`."""
+    """Returns the number of random bits that a uniform float of `dtype` requires."""
     info = dtypes.finfo(dtype)
     # Dtypes with short mantissas need few bits.
     return 8 if info.nmant < 8 else info.bits

@@ -1,15 +1,15 @@
-"""`random_gamma`: samples of the gamma distribution, by rejection, independently for each element.
+"""`random_gamma`: samples of the gamma distribution, by rejection sampling of each element.
 
 G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", ACM TOMS 26 (2000):
 with d = a - 1/3, c = 1 / sqrt(9 d) and v = (1 + c x)^3 for a normal x, the proposal d v is accepted
 with a probability that makes it gamma distributed. The method requires a >= 1; for smaller a, a
-sample for a + 1 is multiplied by u^(1/a) with uniform u (section 6 there), which cannot underflow
-in log space.
+sample for a + 1 is multiplied by u^(1/a) with a uniform u (section 6 of the article), which cannot
+underflow in log space.
 
-Every element has a separate key, so its sample does not depend on other elements, and the loop over
-proposals runs in SIMD lanes until the last one is accepted. Bits are used in JAX's order: JAX has
-an inner loop that draws normal numbers until v is positive. Here both are a single loop, in which a
-lane that only needs another normal number keeps its outer key.
+Each element has a separate key, so its sample does not depend on other elements, and the loop over
+proposals runs in SIMD lanes until all lanes have accepted one. Bits are used in the same order as
+in JAX, which has an inner loop that draws normal numbers until v is positive. Here, both loops are
+merged: a lane that only needs another normal number keeps its outer key.
 
 The derivative is implicit (Figurnov, Mohamed and Mnih, "Implicit reparameterization gradients",
 NeurIPS 2018): at a fixed value of the distribution function F, dx/da = -(dF/da) / (dF/dx).
@@ -57,10 +57,10 @@ random_gamma_p = declare("random_gamma")
 def _random_gamma_abstract(keys: ShapedArray, a: ShapedArray, *, log_space: bool) -> ShapedArray:
     key_dtype_of(keys, "random_gamma")
     if not dtypes.issubdtype(a.dtype, np.floating):
-        raise TypeError(f"random_gamma: a must be floating, but got {a}")
+        raise TypeError(f"random_gamma: `a` must have a floating-point dtype, but got {a}")
     if a.shape[: keys.ndim] != keys.shape:
         raise ValueError(
-            "random_gamma: the first axes of a must be those of the keys, but got "
+            "random_gamma: the leading axes of `a` must be those of the keys, but got "
             f"a: {a} and keys: {keys}"
         )
     return shaped_array(a.shape, a.dtype)
@@ -135,7 +135,7 @@ def _marsaglia_tsang(keys: Array, a: Array, log_space: bool) -> Array:
         not_positive = root <= number(0)
         square, v = x * x, (root * root) * root
         u = uniform_elements(uniform_key, dtype)
-        # The first, polynomial bound avoids logarithms when samples are drawn one at a time.
+        # The first bound, a polynomial, avoids logarithms when samples are drawn one at a time.
         rejected = (u >= one - number(0.0331) * (square * square)) & (
             log(u) >= square * number(0.5) + d * ((one - v) + log(v))
         )
@@ -153,7 +153,7 @@ def _marsaglia_tsang(keys: Array, a: Array, log_space: bool) -> Array:
     v = while_loop(any_active, propose, state)[-1]
     u = one - uniform_elements(boost_keys, dtype)
     if not log_space:
-        # The barrier hides known exponents, for which a power would differ in the last bits.
+        # The barrier hides known exponents, with which the last bits of a power would differ.
         boost = power(u, optimization_barrier(one / a))
         return (d * v) * select(is_large, full_like(a, 1), boost)
     # As in JAX, log(u) is the negative of an exponential sample, not the logarithm of the rounded

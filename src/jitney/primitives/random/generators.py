@@ -1,8 +1,8 @@
-"""The built-in generators of keys, under JAX's names, and the definition of new ones.
+"""The built-in random number generators, with the names of JAX, and the definition of new ones.
 
-Threefry-2x32 is the default. `rbg` derives keys by Threefry and draws with `rng_bit_generator`;
-`unsafe_rbg` also derives keys by draws. Philox-2x32, Philox-4x32 and Threefry-4x32 hash a 64-bit
-counter, high word first, for each key or element.
+Threefry-2x32 is the default. `rbg` derives keys by Threefry and draws bits with
+`rng_bit_generator`; `unsafe_rbg` derives keys with it, too. Philox-2x32, Philox-4x32 and
+Threefry-4x32 hash a 64-bit counter, high word first, for each key or element.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _rbg_fold_in(data: Array, number: Array) -> Array:
     return reshape(_threefry_fold_in(halves, full_like(number, number, shape=(2,))), (4,))
 
 
-# Draws of four words per key, of which one is the key: as many as a hash has rounds.
+# For each key, as many draws of four words as a hash has rounds, one of which is the key.
 _DRAWS = 10
 
 
@@ -134,7 +134,7 @@ def _halves(seed: Array) -> list[Array]:
     aval = get_aval(seed)
     low = convert_element_type(seed, np.uint32)
     if aval.dtype.itemsize < 8:
-        # JAX shifts by 32, which gives 0 for shorter integers of either sign.
+        # JAX shifts by 32, which results in 0 for shorter integers of either sign.
         return [full_like(low, 0), low]
     high = shift_right_logical(seed, np.array(32, aval.dtype))
     return [convert_element_type(high, np.uint32), low]
@@ -153,12 +153,13 @@ def _hashing(
 
     Args:
       name: name of the generator.
-      tag: its abbreviation in printed types.
+      tag: the abbreviation of the name in printed types.
       n_words: number of words of a key.
-      seed: high and low word of a seed -> words of a hash, the first of which are the key.
+      seed: a function (high and low word of a seed) -> words of a hash, the first of which are the
+        key.
       keys: the hash that derives new keys.
       numbers: the hash that generates random bits.
-      wide: words of the hash -> high and low word of a 64-bit integer.
+      wide: a function (words of the hash) -> high and low word of a 64-bit integer.
     """
 
     def words_of(data: Array) -> list[Array]:
@@ -218,7 +219,7 @@ threefry4 = _hashing(
 )  # fmt: skip
 
 
-# --- users' own ------------------------------------------------------------------------------------
+# --- user-defined generators -----------------------------------------------------------------------
 
 
 def define_prng_impl(
@@ -231,22 +232,22 @@ def define_prng_impl(
     name: str = "<unnamed>",
     tag: str = "?",
 ) -> prng.PRNGSpec:
-    """Defines a generator of random bits, from which `jax.random.key(seed, impl=...)` makes keys.
+    """Defines a generator of random bits, for which `jax.random.key(seed, impl=...)` makes keys.
 
-    Its keys can be used like others, under every transformation and in every sampler. The functions
-    are called with the data of a single key, an array or a tracer.
+    Its keys can be used with all transformations and samplers, like those of built-in generators.
+    The functions are called with the data of a single key, which is an array or a tracer.
 
     Args:
       key_shape: shape of a key's data, an array of uint32 words.
-      seed: function (integer scalar) -> uint32 [*key_shape].
+      seed: function (integer scalar) -> uint32 [*key_shape], a key.
       split: function (uint32 [*key_shape], shape) -> uint32 [*shape, *key_shape], new keys.
       random_bits: function (uint32 [*key_shape], bit width, shape) -> unsigned integers [*shape] of
         that width.
       fold_in: function (uint32 [*key_shape], uint32 scalar) -> uint32 [*key_shape], a new key.
-      name: name of the generator in messages. The generator is not registered under this name.
-      tag: its abbreviation in printed types: `key<tag>`.
+      name: the name of the generator in messages. The generator is not registered under this name.
+      tag: the abbreviation of the name in printed types: `key<tag>`.
 
-    Returns: an object that identifies the generator, for the option `impl` of `jax.random.key`.
+    Returns: an object that identifies the generator, to be passed to `jax.random.key` as `impl`.
 
     Example:
       >>> weyl = define_prng_impl(

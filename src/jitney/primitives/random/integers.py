@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def offsets_below(span: Array, higher: Array, lower: Array) -> Array:
     """Computes (higher * 2^n + lower) mod span for unsigned integers of n bits, in n bits.
 
-    A span of zero stands for 2^n: the remainder of a division by zero is the dividend.
+    A span of zero stands for 2^n, since the remainder of a division by zero is the dividend.
     """
     n_bits = 8 * span.dtype.itemsize
     multiplier = rem(typed(np.array(2 ** (n_bits // 2), span.dtype)), span)

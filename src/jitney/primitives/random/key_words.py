@@ -1,7 +1,7 @@
 """Seeding, splitting and drawing with generators other than Threefry-2x32.
 
 Keys are arrays of words, uint32 [*shape, n] (`transforms.key_words`). The functions of a generator
-take the data of a single key, so they are batched over the axes of key arrays.
+take the data of a single key, and are batched over the axes of key arrays.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def _words(data: Value, impl: PRNGImpl, shape: Shape) -> Array:
     """Reshapes key data [*shape, *key_shape], as returned by a generator, to words.
 
     Raises:
-      TypeError: if it has another shape or dtype.
+      TypeError: if the data has another shape or dtype.
     """
     aval = get_aval(data)
     if aval.shape != (*shape, *impl.key_shape) or aval.dtype != np.uint32:
         raise TypeError(
-            f"wrap_key_data: the data of keys of impl={impl.name} must be uint32, and their shape end "
-            f"in {impl.key_shape}, but they are {aval.str_short()}"
+            f"wrap_key_data: for impl={impl.name}, the data of keys must be uint32 with trailing "
+            f"axes {impl.key_shape}, but got {aval.str_short()}"
         )
     return reshape(data, (*shape, math.prod(impl.key_shape)))
 
@@ -96,7 +96,7 @@ def _random_bits_key_words(
     aval, dtype = get_aval(drawn), np.dtype(f"uint{bit_width}")
     if aval.shape != (*keys_shape, *shape) or aval.dtype != dtype:
         raise TypeError(
-            f"random_bits of the generator {impl.name} must return {dtype} of shape {shape} for "
+            f"random_bits of the generator {impl.name} must return {dtype} with shape {shape} for "
             f"each key, but returned {aval.str_short()} for keys of shape {keys_shape}"
         )
     return drawn

@@ -1,4 +1,4 @@
-"""PRNG implementations: the generators of random bits that keys belong to."""
+"""PRNG implementations: the generators of random bits to which keys belong."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ if TYPE_CHECKING:
 class PRNGImpl:
     """A generator of random bits.
 
-    Its functions take and return the data of a single key, uint32 [*key_shape]; they are batched
-    over arrays of keys.
+    The functions take and return the data of a single key, uint32 [*key_shape]; for arrays of keys,
+    they are batched.
 
     Attributes:
       key_shape: shape of a key's data, an array of uint32 words.
-      seed: makes a key from an integer scalar.
-      split: makes keys [*shape, *key_shape] from a key and a shape.
-      random_bits: draws unsigned integers [*shape] from a key, a bit width and a shape.
-      fold_in: makes a key from a key and a uint32 scalar.
-      name: name for users, such as "rbg".
-      tag: abbreviation in printed types: `key<rbg>`.
+      seed: a function that makes a key from an integer scalar.
+      split: a function that makes keys [*shape, *key_shape] from a key and a shape.
+      random_bits: a function that draws unsigned integers [*shape] from a key, a bit width and a
+        shape.
+      fold_in: a function that makes a key from a key and a uint32 scalar.
+      name: the name that users pass, such as "rbg".
+      tag: the abbreviation in printed types, such as `key<rbg>`.
       packed: whether arrays store keys of this generator as 64-bit integers, and the primitives
-        implement it directly. This is the case for Threefry-2x32 only.
+        implement the generator directly. This is the case for Threefry-2x32 only.
     """
 
     key_shape: tuple[int, ...]
@@ -60,7 +61,7 @@ def register(impl: PRNGImpl) -> PRNGImpl:
     """Registers a generator under its name.
 
     Raises:
-      ValueError: if another one has that name.
+      ValueError: if another generator has this name.
     """
     return implementations.declare(impl.name, impl)
 
@@ -69,7 +70,7 @@ def resolve(spec: PRNGLike) -> PRNGImpl:
     """Returns the generator of `spec`: a name, a `PRNGImpl`, a key dtype or a `PRNGSpec`.
 
     Raises:
-      ValueError: if there is no generator of that name.
+      ValueError: if there is no generator with this name.
       TypeError: if `spec` is none of these.
     """
     if isinstance(spec, PRNGImpl):
@@ -86,14 +87,14 @@ def resolve(spec: PRNGLike) -> PRNGImpl:
     if isinstance(given, dtypes.KeyDType):
         return given.impl
     raise TypeError(
-        "a PRNG implementation must be given by its name, as 'threefry2x32', or by "
+        "a PRNG implementation must be a name, such as 'threefry2x32', or the result of "
         f"jax.random.key_impl, but {spec!r} has type {type(spec)}"
     )
 
 
 @record(frozen=True)
 class PRNGSpec:
-    """Identifies a generator in the public API: `jax.random.key_impl` of one without a name."""
+    """The public identifier of a generator without a name, as `jax.random.key_impl` returns it."""
 
     _impl: PRNGImpl
 

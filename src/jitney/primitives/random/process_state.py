@@ -1,8 +1,8 @@
-"""`lax.rng_uniform`: uniform random numbers without a key, from the state of the process.
+"""`lax.rng_uniform`: uniform random numbers from the state of the process instead of a key.
 
-Each execution of the operation makes one host call, for the sequence number of the draw.
-Philox-4x32 generates bits from that number. The draws of a process have a fixed order as long as a
-single thread draws.
+Each execution of the operation makes one host call, which returns the sequence number of the draw.
+Philox-4x32 generates bits from that number. If only one thread draws, the sequence of numbers in a
+process is always the same.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ rng_uniform_p = declare("rng_uniform")
 
 
 def rng_uniform(a: ArrayLike, b: ArrayLike, shape: ShapeLike) -> Array:
-    """Draws uniform numbers in [a, b) from the state of the process, different in each call.
+    """Draws uniform numbers in [a, b) from the state of the process, different ones in each call.
 
-    Programs that call it are not functions of their operands; prefer `jax.random.uniform`, which
-    takes a key. As in JAX, it has no derivative, and does not support batched bounds. The numbers
-    differ from those of JAX, which uses the generator of its compiler.
+    Programs that call it are not pure functions of their operands; prefer `jax.random.uniform`,
+    which takes a key. As in JAX, the function has no derivative, and does not support batched
+    bounds. The numbers differ from those of JAX, which uses the generator of its compiler.
 
     Args:
       a: lower bound, an integer or floating-point scalar.
-      b: upper bound, a scalar of the same dtype. Floats may equal it due to rounding. Integers
-        with b = a are drawn from the full range of their dtype.
+      b: upper bound, a scalar of the same dtype. Floats may equal `b` due to rounding. If b = a,
+        integers are drawn from the full range of their dtype.
       shape: shape of the result.
 
     Raises:
-      ValueError: if a bound is not a scalar, or dtypes differ.
-      TypeError: if the dtype is bool or complex, or a size is negative or traced.
+      ValueError: if a bound is not a scalar, or if dtypes differ.
+      TypeError: if the dtype is bool or complex, or if a size is negative or traced.
 
     Example:
       >>> x = lax.rng_uniform(2.0, 3.0, (1000,))
@@ -70,23 +70,23 @@ def rng_uniform(a: ArrayLike, b: ArrayLike, shape: ShapeLike) -> Array:
 def _rng_uniform_abstract(a: ShapedArray, b: ShapedArray, *, shape: Shape) -> ShapedArray:
     if a.dtype != b.dtype:
         raise ValueError(
-            f"rng_uniform: bounds must have one dtype, but a is {a} and b is {b}; convert one of them"
+            f"rng_uniform: bounds must have the same dtype, but a is {a} and b is {b}; convert one"
         )
     if a.shape or b.shape:
         raise ValueError(f"rng_uniform: bounds must be scalars, but a is {a} and b is {b}")
     if not dtypes.issubdtype(a.dtype, np.integer) and not dtypes.issubdtype(a.dtype, np.floating):
         raise TypeError(f"rng_uniform: bounds must be integers or real numbers, but a is {a}")
     if any(n < 0 for n in shape):
-        raise TypeError(f"rng_uniform: shape must have no negative sizes, but is {shape}")
+        raise TypeError(f"rng_uniform: sizes must not be negative, but shape is {shape}")
     return shaped_array(shape, a.dtype, a.weak_type and b.weak_type)
 
 
 rng_uniform_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
-rng_uniform_p.absent("jvp", "transpose", "batch", why="JAX has none: draws from keys have")
+rng_uniform_p.absent("jvp", "transpose", "batch", why="it has none in JAX, either; draws from keys do")
 
 
 def _next_state() -> list[np.ndarray]:
-    """Returns the next state of the bit generator: the draw's number as key, and a zero counter."""
+    """Returns the next state of the bit generator: the draw's number as key and a zero counter."""
     number = next(_draws)
     return [np.array([number & 0xFFFFFFFF, number >> 32, 0, 0], np.uint32)]
 
@@ -113,7 +113,7 @@ def _draw(state: Array, low: Array, high: Array, shape: Shape) -> Array:
         words = rng_bit_generator(state, shape, f"uint{bits_per_float(low.dtype)}")[1]
         scaled = mul(unit_floats(words, low.dtype), broadcast(sub(high, low), shape))
         return add(scaled, broadcast(low, shape))
-    # Words have at least 32 bits, so that the product of two remainders loses little.
+    # Words have at least 32 bits, so that products of remainders of short dtypes do not overflow.
     own = np.dtype(f"uint{8 * low.dtype.itemsize}")
     word = np.dtype(f"uint{max(32, 8 * low.dtype.itemsize)}")
     span = convert_element_type(convert_element_type(sub(high, low), own), word)

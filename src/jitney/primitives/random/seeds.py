@@ -1,4 +1,4 @@
-"""Keys from integers."""
+"""PRNG keys made from integers."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def random_seed(seeds: ArrayLike, impl: PRNGImpl) -> Array:
       seeds: integer array [*shape], or a Python integer.
       impl: the generator.
 
-    Returns: key array [*shape].
+    Returns: an array of keys, [*shape].
 
     Raises:
-      TypeError: if the seeds are not integers, or are keys.
+      TypeError: if the seeds are not integers.
       OverflowError: if a Python integer does not fit into 64 bits.
 
     Example:
@@ -41,13 +41,13 @@ def random_seed(seeds: ArrayLike, impl: PRNGImpl) -> Array:
     """
     seed: Any = seeds
     if dtypes.issubdtype(getattr(seed, "dtype", None) or np.int32, dtypes.prng_key):
-        raise TypeError("jax.random.key: the seed must be an integer, but is a key already")
+        raise TypeError("jax.random.key: the seed must be an integer, but it is already a key")
     if isinstance(seed, int) and not isinstance(seed, bool | Tracer):
         # As in JAX, Python integers wider than the default integer keep their low 32 bits only;
         # integers that do not fit into 64 bits are rejected.
         if seed >= 1 << 63:
             raise OverflowError(
-                f"key: a seed must fit into 64 bits, including its sign, but is {seed}"
+                f"jax.random.key: a seed must fit into 64 bits, including the sign, but is {seed}"
             )
         wide = np.int64(seed)
         seed = wide if config.enable_x64() else wide.astype(np.int32)
@@ -60,5 +60,5 @@ def random_seed(seeds: ArrayLike, impl: PRNGImpl) -> Array:
 
 
 def seed_with_impl(impl: PRNGImpl, seed: ArrayLike) -> Array:
-    """Calls `random_seed` with its arguments in reverse order."""
+    """Calls `random_seed` with the arguments in reverse order."""
     return random_seed(seed, impl)

@@ -1,4 +1,4 @@
-"""The `threefry2x32` primitive: the hash from which random bits are generated."""
+"""The primitive `threefry2x32`, the hash from which random bits are generated."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def threefry2x32_nodes(b: Builder, k0: Node, k1: Node, x0: Node, x1: Node) -> tu
             y0 = add(y0, y1)
             y1 = b.apply("xor", rotated(y1, distance), y0)
         y0 = add(y0, keys[(group + 1) % 3])
-        # The key is usually shared by all elements: this sum is then computed once.
+        # All elements usually have the same key, for which this sum is then computed only once.
         y1 = add(y1, add(keys[(group + 2) % 3], constant(group + 1)))
     return y0, y1
 
@@ -93,7 +93,7 @@ def threefry_2x32(keypair: Sequence[ArrayLike] | Array, count: ArrayLike) -> Arr
       count: uint32 array. Element i of its first half is paired with element i of its second half;
         if the size is odd, the last element of the first half is paired with zero.
 
-    Returns: uint32 array of the shape of `count`.
+    Returns: uint32 array with the shape of `count`.
 
     Raises:
       TypeError: if a dtype is not uint32.

@@ -1,7 +1,8 @@
-"""`approx_max_k`, `approx_min_k`: the largest or smallest elements.
+"""`approx_max_k` and `approx_min_k`: the largest or smallest elements.
 
-An approximation is worthwhile where elements are compared in many lanes at once, as on a TPU. Here
-results are exact for any requested recall; their sizes are those of the approximation.
+An approximation is worthwhile if many elements are compared at once, as on a TPU. In this
+implementation, results are exact for any requested recall; their sizes are those of the
+approximation.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ approx_top_k_p.sharding(sharding_rules.replicated_along("reduction_dimension", "
 
 
 def _kept(shape: tuple[int, ...], axis: int, k: int, recall_target: float, size: int) -> int:
-    """Returns the number of candidates that an approximation leaves before it selects the k.
+    """Returns the number of candidates from which an approximation selects k elements.
 
     Elements are compared in tiles of 1024 (128 for more than one axis). Tiles are folded in halves
-    until they are just large enough that two of the k seldom collide (Chern et al., TPU-KNN: K
-    nearest neighbor search at peak FLOP/s, 2022).
+    as long as two of the k elements seldom collide (Chern et al., TPU-KNN: K nearest neighbor
+    search at peak FLOP/s, 2022).
     """
     n = shape[axis]
     tile = 1024 if len(shape) == 1 else 128
@@ -47,7 +48,7 @@ def _kept(shape: tuple[int, ...], axis: int, k: int, recall_target: float, size:
     if n <= tile:
         return n
     if k == 1:
-        return tile  # a single element never collides, however far tiles are folded
+        return tile  # a single element never collides, no matter how often tiles are folded
     places = logical if recall_target == 1 else int((1 - k) / math.log(recall_target))
     places = min(max(places, tile), logical)
     halvings = (logical // places).bit_length() - 1
@@ -61,7 +62,7 @@ def _count(
     shape: tuple[int, ...], k: int, reduction_dimension: int, recall_target: float,
     reduction_input_size_override: int, aggregate_to_topk: bool,
 ) -> tuple[int, int]:  # fmt: skip
-    """Returns (axis, size of the result along it)."""
+    """Returns the reduced axis, and the size of the result along it."""
     axis = canonical_axis(reduction_dimension, len(shape))
     if aggregate_to_topk:
         return axis, k
@@ -77,21 +78,20 @@ def _extents(shape: tuple[int, ...], params: dict[str, Any]) -> tuple[int, int]:
 @approx_top_k_p.abstract
 def _approx_top_k_abstract(x: ShapedArray, **params: Any) -> list[ShapedArray]:
     if x.ndim < 1:
-        raise TypeError(f"approx_top_k: the operand must have an axis, but is {x.str_short()}")
+        raise TypeError(f"approx_top_k: the operand must not be a scalar, but is {x.str_short()}")
     if not dtypes.issubdtype(x.dtype, np.floating):
-        raise ValueError(f"approx_top_k: operand must be of a floating type, got {x.str_short()}")
+        raise ValueError(f"approx_top_k: operand must have a floating dtype, got {x.str_short()}")
     k, recall = params["k"], params["recall_target"]
     size = params["reduction_input_size_override"]
     axis = canonical_axis(params["reduction_dimension"], x.ndim)
     n = x.shape[axis]
     if not 0 <= k <= n:
         raise ValueError(
-            f"approx_top_k: `k` must be between 0 and {n}, the size of the axis that is searched, but "
-            f"is {k}"
+            f"approx_top_k: `k` must be between 0 and {n}, the size of the reduced axis, but is {k}"
         )
     if not 0 < recall <= 1:
         raise ValueError(
-            f"approx_top_k: `recall_target` must be more than 0 and at most 1, but is {recall}"
+            f"approx_top_k: `recall_target` must be greater than 0 and at most 1, but is {recall}"
         )
     if 0 <= size < n:
         raise ValueError(
@@ -172,24 +172,24 @@ def approx_max_k(
 ) -> list[Array]:
     """Returns [the k largest elements along an axis, descending; their int32 indices].
 
-    On a CPU they are exact: it is `lax.top_k` for floats, with JAX's interface for approximations.
+    The results are exact: this is `lax.top_k` for floats, with JAX's interface for approximations.
 
     Args:
       operand: array of floats.
-      k: number of elements, static; at most the size of the axis.
-      reduction_dimension: the axis to search along.
-      recall_target: the fraction of the k largest elements that an approximation finds on average,
-        in (0, 1].
-      reduction_input_size_override: size of the axis of the complete data, if the operand is a part
-        of it; -1 stands for the size of the operand.
-      aggregate_to_topk: whether to return k elements, or all candidates among which an
+      k: the number of elements, which is static and at most the size of the axis.
+      reduction_dimension: the axis along which to search.
+      recall_target: the fraction, in (0, 1], of the k largest elements that an approximation finds
+        on average.
+      reduction_input_size_override: the size of the axis in the complete data, if the operand is
+        only a part of it; -1 stands for the size in the operand.
+      aggregate_to_topk: whether to return k elements, instead of all candidates from which an
         approximation would select them.
 
-    Returns: two arrays of the operand's shape, except for the size of the axis.
+    Returns: two arrays with the operand's shape, except for the size along the axis.
 
     Raises:
       TypeError: if the operand is a scalar.
-      ValueError: if the operand is not an array of floats, k exceeds the size of the axis, or
+      ValueError: if the operand is not an array of floats, if k exceeds the size of the axis, or if
         `recall_target` is out of bounds.
 
     Example:

@@ -41,13 +41,13 @@ class CumulativeFunction(Protocol):
 _SECTIONS = """
     Args:
       operand: numeric array.
-      axis: the axis, not negative.
-      reverse: whether to fold from the end.
+      axis: the axis along which to accumulate; it must not be negative.
+      reverse: whether to accumulate from the end.
 
-    Returns: array of the shape and dtype of `operand`.
+    Returns: array with the shape and dtype of `operand`.
 
     Raises:
-      TypeError: for other dtypes.
+      TypeError: if the dtype is not numeric.
       ValueError: if the axis is negative or out of bounds.
     """
 
@@ -61,7 +61,7 @@ def _cumulative(
     @prim.abstract
     def abstract_rule(x: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
         if axis < 0:
-            raise ValueError(f"{name}: `axis` must be 0 or more, but is {axis}")
+            raise ValueError(f"{name}: `axis` must not be negative, but is {axis}")
         if axis >= x.ndim:
             raise ValueError(f"{name}: an operand of shape {x.shape} has no axis {axis}")
         if not families.is_accepted(x.dtype, accepts):
@@ -79,7 +79,7 @@ def _cumulative(
     @prim.lower
     def lower_rule(b: Builder, x: Node, *, axis: int, reverse: bool) -> Node:
         if fn == "logaddexp" and x.dtype.kind == "c":
-            # The first element becomes log(exp(x)), so that it is a principal value, too.
+            # The first element becomes log(exp(x)), and thereby a principal value, too.
             nothing = b.broadcast(b.constant(_minus_infinity(x.dtype)), x.shape, ())
             x = b.apply(fn, x, nothing)
         return b.cumulative(x, fn, axis, reverse)
@@ -144,7 +144,7 @@ cumlogsumexp_p, cumlogsumexp = _cumulative(
     families.INEXACT,
     """Computes the running log(sum(exp(x))) along `axis`, from the end if `reverse`.
 
-    Imaginary parts of complex results are between -pi and pi, as of the principal value.
+    Imaginary parts of complex results are between -pi and pi, like those of principal values.
     """,
 )
 
@@ -174,10 +174,10 @@ def _interleaved(even: Value, odd: Value, axis: int) -> Value:
 def scan_by_halves(
     combine: Callable[[list[Value], list[Value]], list[Value]], xs: list[Value], axis: int
 ) -> list[Value]:
-    """Computes the prefix reductions of the tuple of arrays `xs` by the associative `combine`.
+    """Computes the prefix reductions of the tuple of arrays `xs` by an associative function.
 
     The depth is logarithmic in the size: neighbors are combined, the pairs are scanned, and the
-    elements between them are computed from the result.
+    elements in between are computed from the results.
     """
     n = shape_of(xs[0])[axis]
     if n < 2:
@@ -236,7 +236,7 @@ taylor.composed(cumprod_p, _cumprod_by_scan)
 
 
 def _ratio(x: Value, y: Value) -> Value:
-    """Computes exp(x - y), which is 1 where both are the same infinity."""
+    """Computes exp(x - y), or 1 where both are the same infinity."""
     gap = binary.sub(x, y)
     if rules.aval_of(x).dtype.kind != "c":
         infinite = eq(unary.abs(y), rules.const(y, np.inf))

@@ -18,11 +18,11 @@ Combine = Callable[[Sequence["Value"], Sequence["Value"]], Sequence["Value"]]
 def by_pairs(
     xs: Primals, axes: Axes, combine: Combine, inits: Primals, halves: bool
 ) -> list[Value]:
-    """Reduces the tuple of arrays `xs` over `axes` by pairs, with differentiable operations.
+    """Reduces the tuple of arrays `xs` over `axes` in pairs, with differentiable operations.
 
-    `combine` is associative. If it commutes, pairs may be formed from the two `halves` of the
-    elements, as in JAX, which determines how equal extremes share derivatives. Otherwise neighbors
-    are combined. `inits` are the results for no elements.
+    `combine` must be associative. If it is commutative, pairs can be formed from the two `halves`
+    of the elements, as in JAX, which determines how equal extremes share derivatives. Otherwise,
+    neighbors are combined. `inits` are the results for empty arrays.
     """
     folded: list[Value] = list(xs)
     if halves and len(axes) > 1:

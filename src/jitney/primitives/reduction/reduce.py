@@ -1,4 +1,4 @@
-"""Reductions over axes: sums, products, maxima, minima, logic, argmax, argmin, any fold."""
+"""Reductions over axes: sums, products, extrema, logic, argmax, argmin, and general folds."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _check_axes(axes: Axes, x: ShapedArray) -> None:
         raise ValueError(f"an axis can be reduced only once, but `axes` is {axes}")
     if not all(0 <= a < x.ndim for a in axes):
         raise ValueError(
-            f"the reduced axes must be from 0 to {x.ndim - 1}, for {x.str_short()}, but are {axes}"
+            f"the reduced axes of {x.str_short()} must be from 0 to {x.ndim - 1}, but are {axes}"
         )
 
 
@@ -80,15 +80,15 @@ _PLACED: tuple[Monoid, ...] = ("add", "max", "min")  # reductions with the optio
 _SECTIONS = """
     Args:
       operand: array.
-      axes: the axes to reduce, each once; negative ones do not count from the end.
+      axes: the axes to reduce, each at most once; they must not be negative.
       out_sharding: the sharding of the result on the context mesh.
 
-    Returns: array of the dtype of `operand`, without the axes `axes`. (Sums of small integers are not
-      widened, unlike by `jnp.sum`.)
+    Returns: array with the dtype of `operand`, without the axes `axes`. (Unlike `jnp.sum`, sums of
+      small integers are not widened.)
 
     Raises:
-      TypeError: for dtypes that the operation is not defined on.
-      ValueError: if axes are out of bounds or occur twice.
+      TypeError: if the operation is not defined for the dtype.
+      ValueError: if an axis is out of bounds or occurs twice.
     """
 
 
@@ -97,7 +97,7 @@ def _refuse_f16(operand: ArrayLike, axes: Sequence[int]) -> None:
     aval = get_aval(operand)
     if aval.dtype in _F16 and any([aval.shape[a] != 1 for a in axes]):
         raise ValueError(
-            f"reduce_sum of {aval.str_short()} over axes {tuple(axes)} is not allowed while "
+            f"reduce_sum of {aval.str_short()} over axes {tuple(axes)} is not allowed if "
             "jax_allow_f16_reductions is False; convert the operand to float32 first"
         )
 
@@ -117,7 +117,7 @@ def _monoid(
     def abstract_rule(x: ShapedArray, *, axes: Axes, **_: object) -> ShapedArray:
         if fn in ("and", "or", "xor") and x.dtype.kind not in "biu":
             raise TypeError(
-                f"reduce_{fn}: the operand must hold booleans or integers, but is "
+                f"reduce_{fn}: the operand must contain booleans or integers, but is "
                 f"{dtypes.long_name(x.dtype)}"
             )
         _check_axes(axes, x)
@@ -152,7 +152,7 @@ def _public_function(prim: Primitive, fn: Monoid) -> ReductionFunction:
     ) -> Array:
         extra: dict[str, Any] = {}
         if not has_place and out_sharding is not None:
-            raise TypeError(f"{name} takes no out_sharding: place the result by reshard")
+            raise TypeError(f"{name} has no option out_sharding; apply jax.reshard to the result")
         if has_place:
             extra["out_sharding"] = out_place(out_sharding, name)
             if fn == "add" and not config.allow_f16_reductions.value:
@@ -188,7 +188,7 @@ reduce_max_p, reduce_max = _monoid(
     "reduce_max",
     "max",
     None,
-    """Computes the largest element over `axes`; NaN if there is one.
+    """Computes the maximum over `axes`, which is NaN if an element is NaN.
 
     Example:
       >>> lax.reduce_max(jnp.array([[1, 2], [3, 4]]), (1,))
@@ -196,7 +196,7 @@ reduce_max_p, reduce_max = _monoid(
     """,
 )
 reduce_min_p, reduce_min = _monoid(
-    "reduce_min", "min", None, "Computes the smallest element over `axes`; NaN if there is one."
+    "reduce_min", "min", None, "Computes the minimum over `axes`, which is NaN if an element is NaN."
 )
 reduce_and_p, reduce_and = _monoid(
     "reduce_and", "and", families.BITS, "Computes the bitwise AND over `axes`."
@@ -219,15 +219,15 @@ class ArgExtremeFunction(Protocol):
 
 _ARG_SECTIONS = """
     Args:
-      operand: array of a real dtype.
-      axis: the axis, not negative, of size 1 or more.
+      operand: array with a real dtype.
+      axis: the axis to search, which must not be negative and must have at least one element.
       index_dtype: integer dtype of the result.
 
-    Returns: array of `index_dtype`, without `axis`.
+    Returns: array with dtype `index_dtype`, without `axis`.
 
     Raises:
-      TypeError: for other dtypes.
-      ValueError: if the axis is out of bounds or empty.
+      TypeError: if a dtype is not supported.
+      ValueError: if the axis is out of bounds, or has no elements.
     """
 
 
@@ -290,7 +290,7 @@ argmin_p, argmin = _arg_extreme(
     "Returns the index of the first smallest element along `axis`; NaN counts as smallest.",
 )
 
-# --- any fold -----------------------------------------------------------------------------------
+# --- general folds ------------------------------------------------------------------------------
 
 reduce_p = declare("reduce", multiple_results=True)
 reduce_p.sharding(sharding_rules.reduced)
@@ -303,16 +303,16 @@ def _reduce_abstract(
     operands, inits = avals[: len(avals) // 2], avals[len(avals) // 2 :]
     if any(i.shape for i in inits):
         raise ValueError(
-            f"lax.reduce: `init_values` must have rank 0, but have shapes {[i.shape for i in inits]}"
+            f"lax.reduce: `init_values` must be scalars, but have the shapes {[i.shape for i in inits]}"
         )
     if any(x.dtype != i.dtype for x, i in zip(operands, inits, strict=True)):
         raise TypeError(
-            "lax.reduce: an initial value must have its operand's dtype, but the types are "
+            "lax.reduce: each initial value must have its operand's dtype, but the types are "
             f"operands={list(operands)} and init_values={list(inits)}"
         )
     if any(x.shape != operands[0].shape for x in operands):
         raise ValueError(
-            f"reduce operands must have the same shape, got {[x.shape for x in operands]}"
+            f"lax.reduce: operands must have the same shape, got {[x.shape for x in operands]}"
         )
     _check_axes(dimensions, operands[0])
     outs: list[Any] = jaxpr.out_avals
@@ -320,7 +320,7 @@ def _reduce_abstract(
     wanted = [(i.shape, i.dtype) for i in inits]
     if out_types != wanted:
         raise ValueError(
-            "reduce computation must return scalars of the dtypes of the initial values, got "
+            "lax.reduce: `computation` must return scalars of the dtypes of the initial values, got "
             f"{[a.str_short() for a in jaxpr.out_avals]} for {[i.str_short() for i in inits]}"
         )
     shape = _without(operands[0].shape, dimensions)
@@ -350,11 +350,11 @@ def _reduce_lower(
     return b.reduce_region(xs, inits, dimensions, body)
 
 
-reduce_p.absent("eager", why="its fold is a program: evaluated as a compiled one (runtime.eager)")
+reduce_p.absent("eager", why="its fold is a program, which is compiled (runtime.eager)")
 
 
 def _monoid_of(jaxpr: ClosedJaxpr) -> Monoid | None:
-    """Returns the name of the monoid if `jaxpr` consists of its operation only, else None."""
+    """Returns the name of the monoid if `jaxpr` consists of its operation only, otherwise None."""
     inner = jaxpr.jaxpr
     if len(inner.eqns) != 1 or len(inner.invars) != 2 or len(inner.outvars) != 1:
         return None
@@ -371,7 +371,7 @@ def _print_reduce(eqn: JaxprEqn, context: text.Context, settings: text.Settings)
 
 text.printing_rules["reduce"] = _print_reduce
 
-# Functions of `jax.lax` whose fold from the neutral element is a built-in reduction.
+# Functions of `jax.lax` for which the fold from the neutral element is a built-in reduction.
 _MONOIDS: dict[Callable[..., Any], tuple[Monoid, ReductionFunction]] = {
     binary.add: ("add", reduce_sum),
     binary.mul: ("mul", reduce_prod),
@@ -386,7 +386,7 @@ _MONOIDS: dict[Callable[..., Any], tuple[Monoid, ReductionFunction]] = {
 def _special_case(
     computation: Callable[..., Any], operand: Value, init: Value
 ) -> tuple[Monoid, ReductionFunction] | None:
-    """Returns the monoid and the built-in reduction of a fold by `computation` from `init`, or None."""
+    """Returns the monoid and the built-in reduction that equal a fold from `init`, or None."""
     try:
         monoid = _MONOIDS.get(computation)
     except TypeError:
@@ -431,17 +431,17 @@ def reduce(
 
     Args:
       operands: a pytree of arrays of the same shape.
-      init_values: a pytree of the same structure of initial scalars of the operands' dtypes; they
-        must be neutral elements of `computation`.
+      init_values: a pytree of the same structure with scalars of the operands' dtypes. They must be
+        neutral elements of `computation`.
       computation: an associative function of scalars, (accumulators, elements) -> accumulators.
-      dimensions: axes to reduce over.
-      out_sharding: the sharding on the context mesh of a result that is a sum, a maximum or a
-        minimum from its neutral element; ignored for other computations.
+      dimensions: the axes over which to reduce.
+      out_sharding: the sharding of the result on the context mesh. It applies to sums, maxima and
+        minima that start from the neutral element, and is ignored for other computations.
 
-    Returns: a pytree of the operands' structure, whose arrays lack the axes `dimensions`.
+    Returns: a pytree with the operands' structure, whose arrays do not have the axes `dimensions`.
 
     Raises:
-      ValueError: if structures or shapes differ, or axes are out of bounds.
+      ValueError: if structures or shapes differ, or if an axis is out of bounds.
       TypeError: if an initial value does not have its operand's dtype.
       NotImplementedError: if `computation` closes over tracers.
 
@@ -478,7 +478,7 @@ def reduce(
         lambda traced: traced.consts,
     )
     if any(isinstance(c, Tracer) for c in program.consts):
-        raise NotImplementedError("the computation of reduce uses a value traced outside of it")
+        raise NotImplementedError("lax.reduce: `computation` must not close over a traced value")
     out = reduce_p.bind(
         *xs,
         *inits,
@@ -498,7 +498,7 @@ def _traced(
         flat, [*avals, *avals], DebugInfo("reduce", "reduce")
     )
     if flat.out_tree != tree:
-        raise ValueError(f"reduce computation must return {tree}, got {flat.out_tree}")
+        raise ValueError(f"lax.reduce: `computation` must return {tree}, got {flat.out_tree}")
     return ClosedJaxpr(jaxpr, consts)
 
 
@@ -538,7 +538,7 @@ for _prim in (reduce_max_p, reduce_min_p):
 
 
 def _product(x: Value, *, axes: Axes) -> Value:
-    """Computes the product over `axes` by multiplying halves, padded with 1, as JAX's jaxprs do."""
+    """Computes the product over `axes` by multiplying halves, padded with 1, as JAX does."""
     one = rules.const(x, 1)
     for axis in sorted(axes, reverse=True):
         while (n := rules.shape_of(x)[axis]) > 1:
@@ -594,7 +594,7 @@ def _reduce_jvp(
     xs, inits = primals[:n], primals[n:]
     if any(type(t) is not Zero for t in tangents[n:]):
         raise NotImplementedError(
-            "the derivative of lax.reduce with respect to its init values is not defined"
+            "lax.reduce: the derivative with respect to `init_values` is not defined"
         )
 
     def combine(low: Primals, high: Primals) -> Primals:
@@ -635,8 +635,8 @@ def _reduce_batch(
     n = len(args) // 2
     if any(d is not None for d in dims[n:]):
         raise NotImplementedError(
-            "lax.reduce: under vmap, `init_values` must not be mapped, but are; pass the neutral "
-            "elements of the computation, and combine the result with the initial values"
+            "lax.reduce: under vmap, `init_values` must not be mapped; pass the neutral elements of "
+            "the computation, and combine the result with the mapped initial values"
         )
     size = rules.batch_size(args, dims)
     xs = [rules.to_front(x, d, size) for x, d in zip(args[:n], dims[:n], strict=True)]

@@ -1,4 +1,4 @@
-"""Reductions over windows by any associative function, in order; `windows` has the common ones."""
+"""Reductions over windows by any associative function; for sums and extrema, see `windows`."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _fold_by_program(
 def _fold_in_order(
     xs: Primals, inits: Primals, combine: Combine, params: dict[str, Any]
 ) -> list[Value]:
-    """Folds windows element by element, starting from the initial values; skips padding."""
+    """Folds windows element by element, starting from the initial values and skipping padding."""
     shape = rules.shape_of(xs[0])
     out_shape = result_shape(shape, params)
     total: list[Value] = [broadcast_in_dim(i, out_shape, ()) for i in inits]
@@ -133,7 +133,7 @@ _EXTREMES: dict[str, _Extreme] = {
 
 
 def _extreme_of(program: Jaxpr) -> _Extreme | None:
-    """Returns (primitive, comparison, function) if the fold is a maximum or minimum, else None."""
+    """Returns (primitive, comparison, function) if the fold is an extremum, otherwise None."""
     jaxpr = program.jaxpr
     if len(jaxpr.eqns) != 1 or [*jaxpr.eqns[0].invars] != [*jaxpr.invars]:
         return None
@@ -147,8 +147,8 @@ def _extreme_jvp(
 ) -> tuple[list[Value], list[Tangent]]:
     """Differentiates a maximum or minimum over windows.
 
-    The first of equal elements has the derivative; it is zero where the initial value is the
-    extremum.
+    The first of several equal extrema has the derivative. The derivative is zero where the initial
+    value is the extremum.
     """
     (prim, chosen_by, of_two), (x, init) = extreme, primals
     window = {name: value for name, value in params.items() if name not in ("jaxpr", "consts")}
@@ -159,7 +159,7 @@ def _extreme_jvp(
     return [out], [select(is_chosen, moved, rules.zeros_like(moved))]
 
 
-reduce_window_p.absent("transpose", why="its derivative is made of other operations")
+reduce_window_p.absent("transpose", why="its derivative consists of other operations")
 
 
 @reduce_window_p.batch
@@ -168,7 +168,7 @@ def _reduce_window_batch(
 ) -> tuple[list[Value], list[int]]:
     n = len(args) // 2
     if any(d is not None for d in dims[n:]):
-        raise NotImplementedError("reduce_window with initial values that are mapped")
+        raise NotImplementedError("reduce_window: under vmap, initial values must not be mapped")
     size = rules.batch_size(args, dims)
     moved = [rules.to_front(x, d, size) for x, d in zip(args[:n], dims[:n], strict=True)]
     return reduce_window_p.bind(*moved, *args[n:], **with_axis(params, 0)), [0] * n
@@ -226,16 +226,17 @@ def reduce_window(
 
     Args:
       operand: an array, or a pytree of arrays of the same shape.
-      init_value: the neutral element of `computation`, or a pytree of them.
+      init_value: the neutral element of `computation`, or a pytree of neutral elements.
       computation: an associative function of two elements, or of two pytrees of elements.
-      window_dimensions: sizes of the window.
-      window_strides: distance between windows along each axis; 1 by default.
-      padding: "VALID", "SAME", "SAME_LOWER", or (low, high) for each axis.
-      base_dilation: dilation of the operand; d inserts d - 1 neutral elements between elements.
-      window_dilation: distance between the elements of a window.
+      window_dimensions: the sizes of the window.
+      window_strides: the distance between windows along each axis; 1 by default.
+      padding: "VALID", "SAME", "SAME_LOWER", or a pair (low, high) for each axis.
+      base_dilation: dilation of the operand; a dilation of d inserts d - 1 neutral elements between
+        elements.
+      window_dilation: the distance between the elements of a window.
 
     Raises:
-      TypeError: if an option does not have an entry for each axis, or dtypes are incompatible.
+      TypeError: if an option does not have one entry for each axis, or if dtypes are incompatible.
       ValueError: if the structures of `operand` and `init_value` differ.
 
     Example:
@@ -246,7 +247,8 @@ def reduce_window(
     init_leaves, init_tree = pytrees.tree_flatten(init_value)
     if tree != init_tree:
         raise ValueError(
-            f"reduce_window operands and initial values must match in structure: {tree}, {init_tree}"
+            f"reduce_window: the operands and the initial values must have the same structure, but "
+            f"have {tree} and {init_tree}"
         )
     xs = [as_value(x) for x in leaves]
     inits = [
@@ -255,7 +257,7 @@ def reduce_window(
     ]
     if any(i.shape for i in inits):
         raise TypeError(
-            "reduce_window: `init_values` must have rank 0, but have the shapes "
+            "reduce_window: `init_values` must be scalars, but have the shapes "
             f"{[i.shape for i in inits]}"
         )
     params = _window_params(
@@ -290,9 +292,9 @@ def _window_params(
     Args:
       shape: shape of the operand.
       padding: padding in any form that `reduce_window` accepts.
-      **window_options: the other parameters; None stands for ones.
+      **window_options: the other parameters, for which None stands for ones.
 
-    Returns: the parameters of the equation, with an entry for each axis.
+    Returns: the parameters of the equation, each with one entry per axis.
     """
     rank = len(shape)
     params: dict[str, Any] = {}
@@ -300,12 +302,12 @@ def _window_params(
         params[name] = (1,) * rank if value is None else tuple(index(v) for v in value)
         if len(params[name]) != rank:
             raise TypeError(
-                f"reduce_window: `{name}` must have an entry for each axis of an operand of shape "
+                f"reduce_window: `{name}` must have one entry for each axis of the operand, of shape "
                 f"{shape}, but is {params[name]}"
             )
         if any(v < 1 for v in params[name]):
             raise TypeError(
-                f"reduce_window {name} must have every element be positive, got {params[name]}"
+                f"reduce_window: all elements of `{name}` must be positive, got {params[name]}"
             )
     if isinstance(padding, str) or not isinstance(padding, Sequence):
         padding = padtype_to_pads(
@@ -320,8 +322,8 @@ def _window_params(
     params["padding"] = tuple((index(lo), index(hi)) for lo, hi in padding)
     if len(params["padding"]) != rank:
         raise TypeError(
-            f"reduce_window: `padding` must have a pair for each axis of an operand of shape {shape}, "
-            f"but is {params['padding']}"
+            f"reduce_window: `padding` must have one pair for each axis of the operand, of shape "
+            f"{shape}, but is {params['padding']}"
         )
     return params
 
@@ -336,13 +338,13 @@ def _traced(
     )
     if flat.out_tree != tree:
         raise ValueError(
-            f"reduce_window: `computation` must return the tree structure of the operands, {tree}, but "
-            f"has returned {flat.out_tree}"
+            f"reduce_window: `computation` must return the tree structure of the operands, {tree}, "
+            f"but has returned {flat.out_tree}"
         )
     for aval, out_aval in zip(avals, out_avals, strict=True):
         if out_aval.shape != () or out_aval.dtype != aval.dtype:
             raise TypeError(
-                "reduce_window computation must return scalars of the operands' dtypes, got "
+                "reduce_window: `computation` must return scalars of the operands' dtypes, got "
                 f"{out_aval.str_short()}"
             )
     return jaxpr, consts

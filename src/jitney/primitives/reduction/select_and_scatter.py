@@ -1,11 +1,11 @@
-"""`select_and_scatter`: selects an element of each window, and scatters values to them.
+"""`select_and_scatter`: selects one element of each window, and scatters values to these.
 
     c = select_and_scatter[select_jaxpr=... scatter_jaxpr=... window_dimensions=...] operand source init
 
-The result starts as `init` everywhere. Each element of `source` is scattered to the element that is
-selected in its window. `scatter_jaxpr` combines values that are scattered to the same element, in the
-order of windows. `select_jaxpr` decides for two elements whether the first one stays selected;
-padding is never selected. The special cases that derivatives use are in `windows`.
+All elements of the result are initially `init`. Each element of `source` is scattered to the
+element that is selected in its window. `scatter_jaxpr` combines values that are scattered to the
+same element, in the order of windows. `select_jaxpr` decides for two elements whether the first one
+remains selected; padding is never selected. The special cases for derivatives are in `windows`.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ def _select_and_scatter_abstract(
     if source.shape != expected:
         raise ValueError(
             f"select_and_scatter: source must have one element for each window of {x.str_short()}, "
-            f"shape {expected}, got {source.str_short()}"
+            f"so its shape must be {expected}, but got {source.str_short()}"
         )
     if init.shape or not x.dtype == source.dtype == init.dtype:
         raise TypeError(
-            "select_and_scatter: source and the initial value, a scalar, must be of the operand's "
-            f"dtype, got {x.str_short()}, {source.str_short()}, {init.str_short()}"
+            "select_and_scatter: source and the initial value, a scalar, must have the operand's "
+            f"dtype, but the types are {x.str_short()}, {source.str_short()}, {init.str_short()}"
         )
     return x.update(weak_type=False)
 
@@ -76,12 +76,13 @@ def _elementwise(jaxpr: Jaxpr, consts: Primals, shape: Shape) -> Callable[..., V
 def _selected(
     x: Array, select_jaxpr: Jaxpr, select_consts: Primals, window: dict[str, Any]
 ) -> Value:
-    """Returns the row-major index of the selected element of each window, or the size for none."""
+    """Returns the row-major index of each window's selected element, or the size if there is
+    none."""
     size = math.prod(x.shape)
 
     def combine(a: Primals, b: Primals) -> list[Value]:
         keeps = _elementwise(select_jaxpr, select_consts, shape_of(a[0]))(a[0], b[0])
-        # Padding loses against any element.
+        # Any element is preferred to padding.
         first = binary.bitwise_and(
             compare.lt(a[1], np.int32(size)),
             binary.bitwise_or(keeps, compare.eq(b[1], np.int32(size))),
@@ -108,7 +109,8 @@ def _scattered(
 ) -> list[Array]:
     """Scatters `source` to the selected elements.
 
-    It loops over the positions in a window, last one first, so that windows are combined in order.
+    The function loops over the positions in a window, starting with the last one, so that windows
+    are combined in order.
     """
     begun = broadcast_in_dim(init, x.shape, ())
     if 0 in source.shape:
@@ -119,7 +121,7 @@ def _scattered(
         "padding": padding,
     }
     chosen = _selected(x, select_jaxpr, select_consts, window)
-    # Space windows like their first elements, and pad so that shifts stay in bounds.
+    # Space values like the first elements of windows, and pad so that shifts stay in bounds.
     spread: list[tuple[int, int, int]] = []
     for n, w, s, m, (low, _) in zip(
         x.shape, window_dimensions, window_strides, source.shape, padding, strict=True
@@ -149,5 +151,5 @@ select_and_scatter_p.absent(
     "jvp",
     "transpose",
     "batch",
-    why="not defined in JAX: programs cannot be differentiated in general",
+    why="it is not defined in JAX: programs cannot be differentiated in general",
 )

@@ -1,4 +1,4 @@
-"""Sorting: `sort` of one or more operands by keys, and `top_k`."""
+"""Sorting: `sort`, which sorts one or more operands by keys, and `top_k`."""
 
 from __future__ import annotations
 
@@ -69,18 +69,18 @@ def sort(
     """Sorts along `dimension` in ascending order.
 
     Args:
-      operand: an array, or a sequence of equally shaped arrays that are sorted together.
-      dimension: the axis to sort along.
+      operand: an array, or a sequence of arrays of the same shape that are sorted together.
+      dimension: the axis along which to sort.
       is_stable: whether equal elements keep their relative order.
-      num_keys: number of leading operands that are compared, in lexicographic order.
+      num_keys: the number of leading operands that are compared, in lexicographic order.
 
     Returns: an array, or a tuple of arrays if a sequence was given.
 
-    NaN sorts last; -0.0 and 0.0 are equal; complex numbers are ordered by real part, then by
-    imaginary part.
+    NaN is sorted last, -0.0 and 0.0 are equal, and complex numbers are ordered by real part, then
+    by imaginary part.
 
     Raises:
-      TypeError: if the shapes differ, or the sequence is empty.
+      TypeError: if the shapes differ, or if the sequence is empty.
       ValueError: if `num_keys` is out of range.
 
     Example:
@@ -91,7 +91,7 @@ def sort(
     """
     if isinstance(operand, Sequence):
         if len(operand) == 0:
-            raise TypeError("lax.sort: `operand` must hold at least one array, but is empty")
+            raise TypeError("lax.sort: `operand` must contain at least one array, but is empty")
         if not 1 <= num_keys <= len(operand):
             raise ValueError(
                 f"lax.sort: `num_keys` must be from 1 to {len(operand)}, the number of arrays, but is "
@@ -113,9 +113,9 @@ def sort_key_val(
     """Sorts `keys` along `dimension`, and permutes `values` in the same way.
 
     Args:
-      keys: array to sort.
-      values: array of the same shape.
-      dimension: the axis to sort along.
+      keys: the array to sort.
+      values: an array of the same shape.
+      dimension: the axis along which to sort.
       is_stable: whether values of equal keys keep their relative order.
 
     Example:
@@ -136,13 +136,13 @@ top_k_p.sharding(sharding_rules.replicated_along("axis", "a complete axis"))
 def _top_k_abstract(x: ShapedArray, *, k: int, axis: int, is_stable: bool) -> list[ShapedArray]:
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         raise ValueError(
-            f"top_k: complex elements, as of {x.str_short()}, have no order; sort by jnp.abs or "
-            "jnp.real"
+            f"top_k: complex elements, as in {x.str_short()}, have no order; apply jnp.abs or "
+            "jnp.real first"
         )
     families.check_dtype("top_k", x.dtype, families.ORDERED)
     if k > x.shape[axis]:
         raise ValueError(
-            f"top_k: {k=} exceeds the number of elements along {axis=} of an operand of "
+            f"top_k: {k=} exceeds the number of elements along {axis=} of an operand with "
             f"shape={list(x.shape)}"
         )
     if x.shape[axis] - 1 > np.iinfo(np.int32).max:
@@ -168,16 +168,16 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True)
     """Returns [the k largest elements along `axis`, descending; their int32 indices].
 
     Args:
-      operand: array of a real dtype.
-      k: number of elements, static; at most the size of the axis.
-      axis: the axis to search along.
-      is_stable: whether equal elements must keep their relative order. They always do.
+      operand: array with a real dtype.
+      k: the number of elements, which is static and at most the size of the axis.
+      axis: the axis along which to search.
+      is_stable: whether equal elements must keep their relative order, which they always do.
 
-    Returns: two arrays of the operand's shape with size k along `axis`. Equal elements are in the
-      order of their indices.
+    Returns: two arrays with the operand's shape, except for size k along `axis`. Equal elements are
+      in the order of their indices.
 
     Raises:
-      ValueError: if k is negative or exceeds the size of the axis, or the operand is complex.
+      ValueError: if k is negative or exceeds the size of the axis, or if the operand is complex.
 
     Example:
       >>> lax.top_k(jnp.array([3.0, 1.0, 4.0, 1.0, 5.0]), 2)
@@ -204,10 +204,10 @@ def _chosen(x: Value, indices: Value, axis: int, others: tuple[Any, ...]) -> Val
 def _sort_jvp(
     primals: Primals, tangents: Tangents, *, dimension: int, is_stable: bool, num_keys: int
 ) -> tuple[list[Value], list[Tangent]]:
-    # Tangents are permuted like their elements: positions are sorted as an additional operand.
+    # Tangents are permuted like the elements: positions are sorted as an additional operand.
     params = {"dimension": dimension, "is_stable": is_stable, "num_keys": num_keys}
     shape = shape_of(primals[0])
-    # A gather from an empty array is not defined.
+    # Gathers from empty arrays are not defined.
     if 0 in shape or all(type(t) is Zero for t in tangents):
         outs = sort_p.bind(*primals, **params)
         return outs, [rules.zero_tangent(x) for x in outs]

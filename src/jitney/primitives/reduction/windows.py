@@ -1,8 +1,9 @@
-"""Reductions over windows: sums, maxima and minima, and the derivatives of the latter.
+"""Sums, maxima and minima over windows, and the derivatives of maxima and minima.
 
-They reduce axis by axis, last axis first: windows are folded from shifted slices, long windows by
-doubling (`fold_windows`). Primitives are lowered by tracing this. The first of several equal
-extremes has the derivative. General functions are in `reduce_window`.
+Axes are reduced one after another, starting with the last one: windows are folded from shifted
+slices, and long windows by doubling (`fold_windows`). The primitives are lowered by tracing this
+computation. The first of several equal extrema has the derivative. For reductions by other
+functions, see `reduce_window`.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 Combine = Callable[[Sequence["Value"], Sequence["Value"]], Sequence["Value"]]
-"""A function (earlier values, later values) -> values."""
+"""A combining function: (earlier values, later values) -> values."""
 Pads = tuple[tuple[int, int], ...]
-_DIRECT = threshold(8, small=2)  # windows up to this size are folded element by element
+_DIRECT = threshold(8, small=2)  # windows of at most this size are folded element by element
 
 
 # --- shapes -----------------------------------------------------------------------------------------
@@ -59,7 +60,7 @@ def padtype_to_pads(
     """Converts "VALID", "SAME" or "SAME_LOWER" to numeric padding.
 
     Raises:
-      RuntimeError: if the name is not one of these.
+      RuntimeError: if `padding` is another string.
       TypeError: if `padding` is not a string.
 
     Example:
@@ -68,12 +69,12 @@ def padtype_to_pads(
     """
     kind = padding.upper() if isinstance(padding, str) else getattr(padding, "name", None)
     if kind is None:
-        raise TypeError(f"padtype_to_pads needs a padding by name, such as 'SAME', got {padding!r}")
+        raise TypeError(f"padtype_to_pads takes the name of a padding, such as 'SAME', got {padding!r}")
     if kind == "VALID":
         return [(0, 0)] * len(in_shape)
     if kind not in ("SAME", "SAME_LOWER"):
         raise RuntimeError(
-            f"padding: padding must be 'VALID', 'SAME' or 'SAME_LOWER', but is {padding}"
+            f"padtype_to_pads: padding must be 'VALID', 'SAME' or 'SAME_LOWER', but is {padding}"
         )
     out: list[tuple[int, int]] = []
     for n, w, s in zip(in_shape, window_shape, window_strides, strict=True):
@@ -98,7 +99,7 @@ def reduce_window_shape_tuple(
     sequences: list[Sequence[object] | int] = [g for g in options if g is not None]
     if not all(isinstance(g, Sequence | np.ndarray) and len(g) == rank for g in sequences):
         raise TypeError(
-            f"reduce_window needs sequences with an entry for each axis of shape {operand_shape}, "
+            f"reduce_window: options must have one entry for each axis of shape {operand_shape}, "
             f"got window_dimensions {window_dimensions}, window_strides {window_strides}, "
             f"padding {padding}, base_dilation {base_dilation}, window_dilation {window_dilation}"
         )
@@ -129,13 +130,13 @@ def fold_windows(
     combine: Combine,
     params: dict[str, Any],
 ) -> list[Value]:
-    """Folds the windows of the tuple of arrays `xs` by the associative `combine`.
+    """Folds the windows of the tuple of arrays `xs` by the associative function `combine`.
 
     Args:
       xs: operands of the same shape.
       inits: neutral elements, with which the operands are padded.
-      combine: (earlier values, later values) -> values, elementwise.
-      params: parameters of the windows: dimensions, strides, padding, dilations.
+      combine: an elementwise function (earlier values, later values) -> values.
+      params: the parameters of the windows: dimensions, strides, padding, dilations.
     """
     shape = rules.shape_of(xs[0])
     rank = len(shape)
@@ -196,7 +197,7 @@ def _fold_axis(
 
 
 def with_axis(params: dict[str, Any], d: int) -> dict[str, object]:
-    """Adds an axis at `d`, along which windows have size 1, to the parameters."""
+    """Adds to the parameters an axis at `d` along which windows have size 1."""
     neutral = {
         "window_dimensions": 1, "window_strides": 1, "padding": (0, 0), "base_dilation": 1,
         "window_dilation": 1,
@@ -307,7 +308,7 @@ def _select_and_gather_add_abstract(
 def _chooser(
     select_prim: Primitive,
 ) -> tuple[families.BinaryFunction, Callable[[np.dtype], np.ndarray]]:
-    """Returns (comparison, neutral element) of a selection."""
+    """Returns the comparison and the neutral element of a selection."""
     return (ge, lowest) if select_prim is ge_p else (le, highest)
 
 
@@ -350,11 +351,11 @@ def _select_and_gather_add_transpose(
         return [Zero(t.aval.to_cotangent_aval()), None]
     if any(d != 1 for d in window_dilation):
         raise NotImplementedError(
-            "reverse derivatives of extremes over windows are defined for windows without dilation"
+            "reverse-mode derivatives of extrema over windows are defined only without dilation"
         )
     if all(d == 1 for d in base_dilation):
         return [select_and_scatter_add_p.bind(ct, x, **params), None]
-    # Elements inserted by dilation are selected only in windows without other elements.
+    # Elements that dilation inserts are selected only in windows without other elements.
     _, neutral = _chooser(params["select_prim"])
     dilated = pad(x, neutral(x.dtype)[()], [(0, 0, d - 1) for d in base_dilation])
     out = select_and_scatter_add_p.bind(ct, dilated, **params)

@@ -1,8 +1,8 @@
 """`get`, `swap` and `addupdate`: reads and writes of references.
 
-Their operands are a reference, for `swap` and `addupdate` the elements, then the leaves of a tuple
-of steps: `NDIndexer`s and `View`s, each of which applies to the result of the preceding one. `set`
-is a `swap` whose result is unused.
+The operands are a reference, followed by the new elements (for `swap` and `addupdate`) and the
+leaves of a tuple of steps. A step is an `NDIndexer` or a `View`, and applies to the result of the
+preceding step. `set` is a `swap` whose result is unused.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ swap_p = declare("swap")
 addupdate_p = declare("addupdate", multiple_results=True)
 for _prim in (get_p, swap_p, addupdate_p):
     _prim.effectful = _prim.declares_sharding = True
-    _prim.absent("eager", why="it changes a Ref, which is not a NumPy array: see its `impl`")
+    _prim.absent("eager", why="it changes a Ref, which is not a NumPy array; see its `impl`")
     _prim.absent("lower", why="programs are compiled after references are discharged")
     _prim.absent("transpose", why="linear programs are transposed after references are discharged")
 
@@ -70,7 +70,7 @@ def _picked(name: str, ref: AbstractValue, tree: PyTreeDef, leaves: Sequence[Any
     """Returns the type of the elements that the steps select."""
     if not isinstance(ref, AbstractRef):
         raise ValueError(
-            f"ref.{name}: the first argument must be a Ref, as jax.new_ref makes it, but is {ref}"
+            f"ref.{name}: the first argument must be a Ref, the result of jax.new_ref, but is {ref}"
         )
     steps = _indexers(tree, leaves)
     return type_through(array_type(ref), steps) if steps else ref.inner_aval
@@ -90,12 +90,12 @@ def _check_elements(name: str, wanted: AbstractValue, elements: AbstractValue) -
     if wanted.shape != elements.shape:
         raise ValueError(
             f"ref.{name}: the value must have shape {wanted.shape}, like the indexed elements, "
-            f"but has shape {elements.shape}; references do not broadcast, jnp.broadcast_to does"
+            f"but has shape {elements.shape}; writes do not broadcast, so use jnp.broadcast_to"
         )
     if wanted.dtype != elements.dtype:
         raise ValueError(
             f"ref.{name}: the value must have the Ref's dtype, {wanted.dtype}, but is "
-            f"{elements.dtype}; convert it by .astype"
+            f"{elements.dtype}; convert it with .astype"
         )
 
 
@@ -158,7 +158,7 @@ def _varying_as(
 
 
 def _check_varies(what: str, ref: AbstractValue, *written: AbstractValue) -> None:
-    """Checks that a reference varies along the same mesh axes as the values written to it.
+    """Checks that a reference varies along the same mesh axes as the values that are written to it.
 
     Raises:
       ValueError: if a written value varies along further axes.
@@ -171,9 +171,9 @@ def _check_varies(what: str, ref: AbstractValue, *written: AbstractValue) -> Non
     if missing:
         raise ValueError(
             f"{what}: devices would write different values along {tuple(missing)} to the array of "
-            f"{ref.str_short()}, which is the same on all of them. Create the reference from an "
-            "array that varies: jax.lax.pcast(..., to='varying'), or in_specs that mention the "
-            "axes"
+            f"{ref.str_short()}, which must be the same on all of them. Create the reference from "
+            "an array that varies along these axes, using jax.lax.pcast(..., to='varying') or "
+            "in_specs that mention the axes"
         )
 
 
@@ -238,8 +238,8 @@ def _tangent_ref(what: str, ref: Value, tangents: Tangents) -> Value | None:
         return None
     raise ValueError(
         f"{what}: a value with a tangent cannot be stored in {get_aval(ref).str_short()}, which "
-        "has none. Create the Ref within the differentiated function, or store lax.stop_gradient "
-        "of the value"
+        "has no tangent. Create the Ref within the differentiated function, or store "
+        "lax.stop_gradient of the value"
     )
 
 
@@ -252,8 +252,8 @@ def _has_bitcast(tree: PyTreeDef) -> bool:
 def _check_no_bitcast(what: str, tree: PyTreeDef) -> None:
     if _has_bitcast(tree):
         raise NotImplementedError(
-            f"performing {what} operation through a bitcast of a reference that is differentiated: "
-            "bits have no derivative. Write to the reference itself"
+            f"{what} through a bitcast of a reference cannot be differentiated, since bits have no "
+            "derivative. Use the reference itself"
         )
 
 
@@ -299,9 +299,9 @@ _WHOLE: tuple[list[Any], PyTreeDef] = pytrees.tree_flatten(())
 def _with_whole_axis(
     indexers: tuple[Step, ...], dims: Sequence[int | None], dim: int, size: int
 ) -> tuple[tuple[NDIndexer, ...], int] | None:
-    """Adds a complete batch axis at `dim` to indexers; returns them and its position in the result.
+    """Adds a complete batch axis at `dim` to indexers; returns (indexers, its position in results).
 
-    Returns None if that is impossible: if positions are batched, or are arrays, whose axes the
+    Returns None if this is impossible: if positions are batched, if they are arrays, whose axes the
     batch axis might separate, or if there are views.
     """
     if any([d is not None for d in dims]):
@@ -354,7 +354,7 @@ def _check_ref_is_batched(what: str, ref: Value, dim: int | None) -> None:
         raise ValueError(
             f"{what}: a value mapped by vmap cannot be stored in {get_aval(ref).str_short()}, "
             "which is not mapped. Pass the Ref to the mapped function as an argument, or create "
-            "it there"
+            "it within the function"
         )
 
 
@@ -449,7 +449,7 @@ text.printing_rules["addupdate"] = _print_addupdate
 def _located(
     ref: Ref | TransformedRef, index: Index | None, name: str
 ) -> tuple[Any, tuple[Step, ...]]:
-    """Returns (reference, steps) of a reference or a view, with the steps of `index` appended."""
+    """Returns the reference of `ref`, a reference or a view, and its steps followed by `index`."""
     indexers: tuple[Step, ...] = ()
     if isinstance(ref, TransformedRef):
         ref, indexers = ref.ref, ref.transforms
@@ -464,9 +464,9 @@ def _located(
 
 
 def _as_elements(name: str, ref: Value, indexers: tuple[Step, ...], x: ArrayLike) -> ArrayLike:
-    """Converts weakly typed `x` of a compatible kind to the dtype of the elements."""
+    """Converts `x` to the dtype of the elements if it is weakly typed and of a compatible kind."""
     if is_ref(x):
-        raise ValueError(f"Cannot store a Ref inside of a Ref, by `{name}`: {get_aval(x)}")
+        raise ValueError(f"`{name}`: Cannot store a Ref inside of a Ref: {get_aval(x)}")
     aval = get_aval(x)
     if not isinstance(aval, ShapedArray) or not aval.weak_type:
         return x
@@ -485,12 +485,12 @@ def get(ref: Ref | TransformedRef, idx: Index | None = None) -> Array:
     """Returns the elements of a reference at an index: `ref[idx]`.
 
     Args:
-      ref: a reference, or a view of one, `ref.at[...]`.
-      idx: an array index of slices with positive steps, integers and integer arrays; the complete
-        array by default. New axes and masks are not supported.
+      ref: a reference, or a view of a reference, `ref.at[...]`.
+      idx: an index, which consists of slices with positive steps, integers and integer arrays; by
+        default, the entire array. New axes and masks are not supported.
 
     Raises:
-      ValueError: if `ref` is not a reference, or a static position is out of range.
+      ValueError: if `ref` is not a reference, or if a static position is out of range.
 
     Example:
       >>> numbers = jax.new_ref(jnp.arange(4))
@@ -508,16 +508,17 @@ def swap(
     value: ArrayLike,
     _function_name: str = "ref_swap",
 ) -> Array:
-    """Writes `value` to a reference at an index; returns the previous elements.
+    """Writes `value` to a reference at an index, and returns the previous elements.
 
     Args:
-      ref: a reference, or a view of one.
+      ref: a reference, or a view of a reference.
       idx: as for `get`.
-      value: new elements, of exactly the shape and dtype of the old ones; Python scalars adopt the
-        dtype.
+      value: the new elements, with exactly the shape and dtype of the old elements; a Python scalar
+        adopts the dtype.
 
     Raises:
-      ValueError: if `ref` is not a reference, or shapes or dtypes differ (nothing is broadcast).
+      ValueError: if `ref` is not a reference, or if shapes or dtypes differ (there is no
+        broadcasting).
 
     Example:
       >>> ref = jax.new_ref(jnp.arange(4))
@@ -533,12 +534,13 @@ def set(ref: Ref | TransformedRef, idx: Index | None, value: ArrayLike) -> None:
     """Writes `value` to a reference at an index, like `ref[idx] = value`.
 
     Args:
-      ref: a reference, or a view of one.
+      ref: a reference, or a view of a reference.
       idx: as for `get`.
       value: as for `swap`.
 
     Raises:
-      ValueError: if `ref` is not a reference, or shapes or dtypes differ (nothing is broadcast).
+      ValueError: if `ref` is not a reference, or if shapes or dtypes differ (there is no
+        broadcasting).
 
     Example:
       >>> pair = jax.new_ref(jnp.zeros(2))
@@ -551,15 +553,16 @@ def set(ref: Ref | TransformedRef, idx: Index | None, value: ArrayLike) -> None:
 
 @api_boundary
 def addupdate(ref: Ref | TransformedRef, idx: Index | None, x: ArrayLike) -> None:
-    """Adds `x` to the elements of a reference at an index; repeated indices add up.
+    """Adds `x` to the elements of a reference at an index; for repeated indices, values add up.
 
     Args:
-      ref: a reference, or a view of one.
+      ref: a reference, or a view of a reference.
       idx: as for `get`.
       x: as for `swap`.
 
     Raises:
-      ValueError: if `ref` is not a reference, or shapes or dtypes differ (nothing is broadcast).
+      ValueError: if `ref` is not a reference, or if shapes or dtypes differ (there is no
+        broadcasting).
 
     Example:
       >>> ref = jax.new_ref(jnp.zeros(2))

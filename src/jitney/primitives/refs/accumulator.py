@@ -1,4 +1,4 @@
-"""`RefAccum`: an accumulator of cotangents that stores their sum in a reference."""
+"""`RefAccum`, an accumulator that stores the sum of cotangents in a reference."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class RefAccum(GradAccum):
-    """An accumulator that sums a cotangent in a reference; by default the first part creates it.
+    """An accumulator that sums the terms of a cotangent in a reference.
 
     Attributes:
-      ref: the reference, or None before it is created.
+      ref: the reference, or None before it is created. By default, the first term creates it.
     """
 
     def __init__(self, aval: AbstractValue, ref: Ref | None = None) -> None:
@@ -26,7 +26,7 @@ class RefAccum(GradAccum):
         self.ref: Any = ref
 
     def inst(self) -> RefAccum:
-        """Creates the reference, filled with zeros, if there is none; returns `self`."""
+        """Creates the reference, filled with zeros, unless it exists; returns `self`."""
         if self.ref is None:
             self.ref = lifetime.new_ref(instantiate(Zero(self.aval)))
         return self

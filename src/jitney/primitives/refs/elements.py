@@ -1,8 +1,8 @@
-"""Pure functions that read and replace elements of arrays, for use by references.
+"""Pure functions that read and replace elements of arrays, on which references are based.
 
-The elements are selected by a step: an index, or a view of the complete array. Positions out of
-range are clamped if they are scalars or slices; arrays of positions are clamped for reads, and drop
-out-of-range writes. Negative positions count from the end.
+The elements are selected by a step: an index, or a view of the complete array. Scalar positions and
+slices that are out of range are clamped. Arrays of positions that are out of range are clamped for
+reads, and ignored for writes. Negative positions count from the end.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 class Indexing:
-    """General indexing of arrays, which `jax.numpy` implements; set by `jitney.ref`.
+    """General indexing of arrays, which `jax.numpy` implements and `jitney.ref` sets.
 
     Attributes:
-      get: (array, index) -> elements.
-      set, add: (array, index, elements) -> array with the elements replaced or added.
+      get: a function (array, index) -> elements.
+      set, add: functions (array, index, elements) -> array with the elements replaced or added.
     """
 
     get: Callable[[Any, Any], Any]
@@ -93,7 +93,7 @@ def write(x: Value, indexer: Step, elements: Value) -> Value:
 
 
 def _lying_as(x: Value, elements: Value) -> Value:
-    """Reshards `elements`, of the rank of `x`, like `x` along Explicit axes if sizes permit."""
+    """Reshards `elements`, with the rank of `x`, like `x` along Explicit axes, if sizes permit."""
     place = explicit.sharding_of(get_aval(x))
     if place is None or explicit.sharding_of(get_aval(elements)) == place:
         return elements
@@ -113,7 +113,7 @@ def accumulate(x: Value, indexer: Step, elements: Value) -> Value:
 
 
 def read_through(x: Value, indexers: tuple[Step, ...]) -> Value:
-    """Returns the elements that a sequence of steps selects, each from the result of the last."""
+    """Returns the elements that a sequence of steps selects, each from the preceding result."""
     for indexer in indexers:
         x = read(x, indexer)
     return x
@@ -125,7 +125,7 @@ def change_through(
     elements: Value,
     change: Change,
 ) -> Value:
-    """Changes the elements that a sequence of steps selects, by `write` or `accumulate`."""
+    """Applies `change`, which is `write` or `accumulate`, to elements that steps select."""
     if len(indexers) <= 1:
         return change(x, indexers[0] if indexers else whole(shape_of(x)), elements)
     first, *inner_steps = indexers

@@ -1,6 +1,7 @@
-"""Evaluation of operations with programs on references, such as calls of jitted functions.
+"""Evaluation of operations that contain programs on references, such as jitted functions.
 
-The discharged program runs on the contents of the references, and its results replace them.
+The discharged program runs on the contents of the references, and its results replace these
+contents.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 def run_on_refs(
     closed: ClosedJaxpr, args: Sequence[Any], run: Callable[[ClosedJaxpr, list[Any]], list[Any]]
 ) -> list[Value]:
-    """Runs a program some of whose operands are references, and updates these.
+    """Runs a program on operands that include references, and updates the references.
 
     Args:
       closed: the program.
-      args: its operands.
-      run: runs a program without references.
+      args: the operands.
+      run: a function that runs a program without references.
 
     Returns: the results of the program.
     """
@@ -50,7 +51,7 @@ def run_on_refs(
 def _with_each_once(closed: ClosedJaxpr, first: tuple[int, ...]) -> ClosedJaxpr:
     """Merges equal operands of `closed`: operand k is the same as operand `first[k]`.
 
-    A reference is a repeated operand of a loop if both of its functions close over it.
+    A reference is a repeated operand of a loop if both functions of the loop close over it.
     """
     jaxpr = closed.jaxpr
     place: dict[Var, Var] = {v: jaxpr.invars[k] for v, k in zip(jaxpr.invars, first, strict=True)}

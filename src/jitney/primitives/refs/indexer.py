@@ -1,9 +1,9 @@
 """Indexers: parsed indices of references.
 
-An index is parsed once, for the shape of the array, into an `NDIndexer`. It has an entry for each
-axis: a position, an array of positions, or a `Slice`. Static positions are checked. An indexer is a
-pytree: its leaves are operands of the operation on a reference, after the reference; its structure
-is the parameter `tree`.
+An index is parsed once, for the shape of the array, into an `NDIndexer`. This has one entry for
+each axis: a position, an array of positions, or a `Slice`. Static positions are checked. An indexer
+is a pytree: its leaves are operands of the operation on a reference, which follow the reference;
+its structure is the parameter `tree`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Entry = Any  # a Slice, an integer, or an integer array
 @register_pytree_node_class
 @record
 class NDIndexer:
-    """A parsed index of an array, with an entry for each axis.
+    """A parsed index of an array, with one entry for each axis.
 
     Attributes:
       indices: the entries: `Slice`s, integers and integer arrays.
@@ -55,22 +55,22 @@ class NDIndexer:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it selects the complete array, in order."""
+        """Whether the index selects the complete array, in order."""
         return all(map(is_whole, self.indices, self.shape))
 
     @property
     def slice_axes(self) -> tuple[int, ...]:
-        """The axes indexed by slices, which are kept as axes of the result."""
+        """The axes that are indexed by slices, which are axes of the result, too."""
         return tuple([k for k, i in enumerate(self.indices) if isinstance(i, Slice)])
 
     @property
     def point_axes(self) -> tuple[int, ...]:
-        """The axes indexed by positions."""
+        """The axes that are indexed by positions."""
         return tuple([k for k, i in enumerate(self.indices) if not isinstance(i, Slice)])
 
     @property
     def has_arrays(self) -> bool:
-        """Whether some positions are arrays with axes."""
+        """Whether some positions are arrays that are not scalars."""
         return bool(self.int_indexer_shape) or any(
             [len(shape_of_entry(self.indices[k])) > 0 for k in self.point_axes]
         )
@@ -97,7 +97,8 @@ class NDIndexer:
         return (*extents[:at], *self.int_indexer_shape, *extents[at:])
 
     def point_position(self) -> int:
-        """Returns the position of index arrays' axes among the result's slice axes, as in NumPy."""
+        """Returns the position of index arrays' axes among the slice axes of results, as in
+        NumPy."""
         axes = self.point_axes
         together = axes[-1] - axes[0] + 1 == len(axes)
         return len([k for k in self.slice_axes if k < axes[0]]) if together else 0
@@ -109,7 +110,7 @@ def whole(shape: Shape) -> NDIndexer:
 
 
 def shape_of_entry(x: Entry) -> Shape:
-    """Returns the shape of a position, an array, or a type of one."""
+    """Returns the shape of a position, which is a number, an array or its type."""
     return tuple(getattr(x, "shape", ()))
 
 
@@ -121,11 +122,11 @@ def is_whole(entry: Entry, extent: int) -> bool:
 
 
 def indexer_of(index: Index | None, shape: Shape) -> NDIndexer:
-    """Parses `index` of an array of `shape`.
+    """Parses an index of an array with shape `shape`.
 
     Raises:
-      ValueError: if there are too many entries, more than one `...`, a step that is not positive,
-        or a static position that is out of range.
+      ValueError: if there are too many entries or more than one `...`, if a step is not positive,
+        or if a static position is out of range.
       TypeError: if an entry is not a valid index.
       NonConcreteBooleanIndexError: if an entry is a mask.
     """
@@ -135,10 +136,10 @@ def indexer_of(index: Index | None, shape: Shape) -> NDIndexer:
         items = (Ellipsis,)
     dots = [k for k, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
-        raise ValueError(f"an index of a Ref has one ellipsis at most, got {len(dots)}: {index!r}")
+        raise ValueError(f"an index of a Ref may have one ellipsis, but has {len(dots)}: {index!r}")
     if len(items) - len(dots) > len(shape):
         raise ValueError(
-            f"an index of a Ref of shape {shape} must have {len(shape)} entries or less, but has "
+            f"an index of a Ref of shape {shape} must have at most {len(shape)} entries, but has "
             f"{len(items) - len(dots)}: {index!r}"
         )
     if dots:
@@ -150,7 +151,7 @@ def indexer_of(index: Index | None, shape: Shape) -> NDIndexer:
     try:
         points = broadcast_shapes(*shapes) if shapes else ()
     except ValueError as error:
-        raise ValueError(f"the index arrays of a Ref must broadcast, but {error}") from None
+        raise ValueError(f"the arrays in an index of a Ref must broadcast, but {error}") from None
     return NDIndexer(entries, tuple(shape), tuple(points))
 
 
@@ -161,8 +162,8 @@ def _entry(item: object, extent: int) -> Entry:
     if isinstance(item, slice):
         if any(isinstance(b, Tracer) for b in (bounds.start, bounds.stop, bounds.step)):
             raise ValueError(
-                "the bounds of a slice of a Ref must be known; use jax.ds(start, size) for a start "
-                "that is traced"
+                "the bounds of a slice of a Ref must be known; for a traced start, use "
+                "jax.ds(start, size)"
             )
         return Slice.from_slice(bounds, extent)
     if isinstance(item, Slice):
@@ -176,7 +177,7 @@ def _entry(item: object, extent: int) -> Entry:
         last = start + (item.size - 1) * item.stride
         if start < 0 or (item.size and last >= extent):
             raise ValueError(
-                f"a slice of a Ref must be within its axis, of size {extent}, but has start {start}, "
+                f"a slice of a Ref must be within the axis, of size {extent}, but has start {start}, "
                 f"size {item.size} and stride {item.stride}"
             )
         return Slice(start, item.size, item.stride)
@@ -197,7 +198,7 @@ def _position(item: object, extent: int) -> Entry:
     if aval.dtype == np.bool_:
         raise errors.NonConcreteBooleanIndexError(cast("Tracer", item))
     if not dtypes.issubdtype(aval.dtype, np.integer):
-        raise TypeError(f"an index of a Ref must be of integers, got {aval.str_short()}")
+        raise TypeError(f"an array in an index of a Ref must contain integers, got {aval.str_short()}")
     if aval.shape:
         return item
     position = _known(cast("SupportsIndex | Tracer", item))
@@ -234,7 +235,7 @@ def _entry_text(entry: Entry, extent: int) -> str:
         return entry.text
     if is_whole(entry, extent):
         return ":"
-    # Like JAX, this shows neither the step nor its effect on the end.
+    # As in JAX, neither the step nor its effect on the end is shown.
     if isinstance(entry.start, Operand):
         return f"{entry.start.text}:{entry.start.text}+{entry.size}"
     stop = entry.start + entry.size

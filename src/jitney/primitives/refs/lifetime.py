@@ -1,7 +1,7 @@
 """Creation and end of references: `new_ref`, `empty_ref`, `freeze`, `free_ref`.
 
-Within a program a reference is the result of an equation. Derivatives have a separate reference for
-tangents, created by `tangent_ref`, since a reference without a tangent may get one later.
+Within a program, a reference is the result of an equation. In derivatives, `tangent_ref` creates a
+separate reference for tangents, since a value with a tangent may be written to a reference later.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ tangent_ref_p = declare("tangent_ref")
 freeze_p = declare("freeze")
 free_ref_p = declare("free_ref", multiple_results=True)
 for _prim in (new_ref_p, empty_ref_p, tangent_ref_p, freeze_p, free_ref_p):
-    _prim.absent("eager", why="its operand is a Ref, not a NumPy array: see its `impl`")
+    _prim.absent("eager", why="its operand is a Ref, not a NumPy array; see its `impl`")
     _prim.absent("lower", why="programs are compiled after references are discharged")
     _prim.absent("transpose", why="linear programs are transposed after references are discharged")
 for _prim in (new_ref_p, empty_ref_p, tangent_ref_p):
@@ -66,7 +66,7 @@ def _new_ref_abstract(
     x: AbstractValue, *, kind: Param, memory_space: Param, pin: bool
 ) -> AbstractRef:
     if isinstance(x, AbstractRef):
-        raise TypeError(f"a Ref holds an array, not another Ref: {x}")
+        raise TypeError(f"a Ref must hold an array, not another Ref: {x}")
     return AbstractRef(x.strip_weak_type(), memory_space, kind)
 
 
@@ -154,7 +154,7 @@ def _empty_ref_jvp(primals: Primals, tangents: Tangents, **params: Param) -> tup
 def _tangent_ref_jvp(
     primals: Primals, tangents: Tangents, *, ty: AbstractRef
 ) -> tuple[Value, Tangent]:
-    """Creates a known `new_ref`: tangents are ordinary values for an outer derivative."""
+    """Creates a known `new_ref`, since tangents are ordinary values for an outer derivative."""
     inner = array_type(ty)
     ref = new_ref_p.bind(
         algebra.zeros(inner), kind=ty.kind, memory_space=ty.memory_space, pin=False
@@ -166,7 +166,7 @@ def _tangent_ref_jvp(
 def _new_ref_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param
 ) -> tuple[Value, BatchDim]:
-    """Batches the reference even if the array is not batched: values written to it may be."""
+    """Batches the reference even if the array is unbatched, since written values may be batched."""
     dim = 0 if dims[0] is None else dims[0]
     whole = move_to(args[0], dims[0], dim, axis_data.size, axis_data.along)
     return new_ref_p.bind(whole, **params), dim
@@ -277,12 +277,12 @@ def new_ref(
     """Creates a mutable reference to an array.
 
     Args:
-      init_val: initial contents, an array or a scalar. It is itself never modified.
+      init_val: the initial contents, an array or a scalar. The array itself is never modified.
       memory_space: accepted for compatibility; there is only one memory.
       kind: a label that becomes part of the reference's type.
-      pin: accepted for compatibility; memory of references is never moved.
+      pin: accepted for compatibility; the memory of references is never moved.
 
-    Returns: a `Ref`; within a traced function, a tracer that is an instance of it.
+    Returns: a `Ref`; within a traced function, a tracer that is an instance of `Ref`.
 
     Raises:
       TypeError: if `init_val` is not an array.
@@ -295,7 +295,7 @@ def new_ref(
       Array([10,  6,  7], dtype=int32)
     """
     if is_ref(init_val):
-        raise TypeError("a Ref holds an array, not another Ref; jax.new_ref(ref[...]) makes a copy")
+        raise TypeError("a Ref must hold an array, not another Ref; jax.new_ref(ref[...]) makes a copy")
     return new_ref_p.bind(as_value(init_val), kind=kind, memory_space=memory_space, pin=bool(pin))
 
 
@@ -306,7 +306,7 @@ def empty_ref(ty: ArrayLike, memory_space: object = None, pin: bool = False) -> 
     Args:
       ty: a `ShapeDtypeStruct`, or anything with a shape and a dtype.
       memory_space: accepted for compatibility; there is only one memory.
-      pin: accepted for compatibility; memory of references is never moved.
+      pin: accepted for compatibility; the memory of references is never moved.
 
     Raises:
       TypeError: if `ty` has no shape and dtype.
@@ -316,7 +316,7 @@ def empty_ref(ty: ArrayLike, memory_space: object = None, pin: bool = False) -> 
 
 def _reference(ref: Ref, name: str) -> Any:
     if isinstance(ref, TransformedRef):
-        raise ValueError(f"{name} takes a Ref, not a view of it, as ref.at[...] returns")
+        raise ValueError(f"{name} takes a Ref, not a view such as ref.at[...]; pass ref itself")
     if not is_ref(ref):
         raise TypeError(f"{name} takes a Ref, got {ref!r} of type {type(ref)}")
     return ref
@@ -324,17 +324,17 @@ def _reference(ref: Ref, name: str) -> Any:
 
 @api_boundary
 def freeze(ref: Ref) -> Array:
-    """Returns the array of a reference, and ends the use of the reference.
+    """Returns the array of a reference, whose use ends with this call.
 
     Args:
       ref: a reference.
 
-    Returns: the array. Later writes to `ref` do not change it; they are discouraged, but raise
-      no error.
+    Returns: the array. Later writes to `ref` do not change the array; they are discouraged, but
+      raise no error.
 
     Raises:
       TypeError: if `ref` is not a reference.
-      ValueError: if `ref` is a view of one.
+      ValueError: if `ref` is a view of a reference.
 
     Example:
       >>> ref = jax.new_ref(jnp.zeros(2))
@@ -347,13 +347,13 @@ def freeze(ref: Ref) -> Array:
 
 @api_boundary
 def free_ref(ref: Ref) -> None:
-    """Marks the end of the use of a reference; its memory is freed when Python frees the object.
+    """Marks the end of the use of a reference. Its memory is freed together with the object.
 
     Args:
       ref: a reference.
 
     Raises:
       TypeError: if `ref` is not a reference.
-      ValueError: if `ref` is a view of one.
+      ValueError: if `ref` is a view of a reference.
     """
     free_ref_p.bind(_reference(ref, "free_ref"))

@@ -1,7 +1,7 @@
-"""Operators and methods of references, of their views, and of tracers that stand for either.
+"""Operators and methods of references, of views, and of tracers that stand for them.
 
-`jitney.ref` installs them when it is loaded, before the first reference is created. Until then, and
-for tracers of arrays, tracers have the methods of arrays.
+`jitney.ref` installs them when it is loaded, before the first reference is created. Until then, all
+tracers have only the methods of arrays.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class RefIndexer:
-    """The attribute `at` of a reference: indexing it creates a view."""
+    """The attribute `at` of a reference; indexing it creates a view."""
 
     __slots__ = ("_ref",)
 
@@ -59,12 +59,12 @@ def _transpose(
 
 
 def _bitcast(ref: Ref | TransformedRef, dtype: DTypeLike) -> TransformedRef:
-    """Returns a view of the bits as another dtype; other widths scale the second-to-last axis."""
+    """Returns a view of the bits as another dtype; another width scales the second-to-last axis."""
     return _viewed(ref, views.bitcast(_type(ref), dtype))
 
 
 def _memory_space_cast(ref: Ref | TransformedRef, memory_space: object) -> TransformedRef:
-    """Returns a view in another memory space; on a CPU all are the same memory."""
+    """Returns a view in another memory space; on a CPU, all spaces are the same memory."""
     return _viewed(ref, views.MemorySpaceCastTransform(memory_space))
 
 
@@ -126,7 +126,7 @@ def _for_tracers(name: str, of_ref: Callable[..., Any]) -> Callable[..., object]
 
 
 def _property_for_tracers(name: str, of_ref: Callable[[Ref], Any]) -> property:
-    """Returns an attribute of tracers that dispatches to references, or else to arrays."""
+    """Returns an attribute of tracers that dispatches to references or arrays."""
     of_array = getattr(Array, name, None)
 
     def attribute(self: Tracer) -> object:

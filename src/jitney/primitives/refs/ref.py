@@ -1,7 +1,7 @@
-"""`Ref`, a mutable reference to an array outside of programs, and `TransformedRef`, a view of it.
+"""`Ref`, a mutable reference to an array outside of programs, and `TransformedRef`, its views.
 
-A `Ref` changes its array in place. It takes and returns arrays without copying them: an array that
-may be visible elsewhere is marked as shared, and copied before the next change. The operators and
+A `Ref` changes its array in place. It takes and returns arrays without copying them: an array to
+which others may refer is marked as shared, and is copied before the next change. The operators and
 methods of references, and of tracers that stand for them, are in `jitney.primitives.refs.methods`.
 """
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class _RefMeta(type):
-    """The metaclass of `Ref`: tracers of references are instances, as tracers are of `Array`."""
+    """The metaclass of `Ref`: tracers of references are instances of `Ref`."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         kind: Any = cls
@@ -49,8 +49,8 @@ class Ref(metaclass=_RefMeta):
     """A mutable reference to an array, created by `jax.new_ref`.
 
     `ref[index]` reads, `ref[index] = value` writes, and `ref.at[index]` is a view of a part.
-    Transformed functions may take references as arguments, close over them, and create references,
-    but not return them.
+    Transformed functions can take references as arguments, close over them, and create references,
+    but must not return them.
     """
 
     __slots__ = ("__weakref__", "_array", "_aval", "_own")
@@ -60,7 +60,7 @@ class Ref(metaclass=_RefMeta):
 
     def __init__(self, aval: AbstractRef, array: ArrayImpl) -> None:
         self._aval = aval
-        self._array = array  # may be shared; None while `_own` has the data
+        self._array = array  # may be shared; None if `_own` has the data
         self._own = None  # unshared data
 
     @property
@@ -101,7 +101,7 @@ class Ref(metaclass=_RefMeta):
         return self.content().unsafe_buffer_pointer()
 
     def block_until_ready(self) -> Ref:
-        """Waits until the data are available; returns the reference."""
+        """Waits until the data is available; returns the reference."""
         if self._array is not None:
             self._array.block_until_ready()
         return self
@@ -125,7 +125,7 @@ class Ref(metaclass=_RefMeta):
         self._array, self._own = array, None
 
     def _writable(self) -> np.ndarray | None:
-        """Returns data that may be written to, or None if the array must be replaced completely."""
+        """Returns data that can be written, or None if the array must be replaced completely."""
         if self._own is None:
             array = self._array
             assert array is not None
@@ -212,7 +212,7 @@ class TransformedRef:
 
     Attributes:
       ref: the reference.
-      transforms: indexers and views, each of which applies to the result of the preceding one.
+      transforms: a sequence of indexers and views, each of which applies to the preceding result.
     """
 
     ref: Any
@@ -235,17 +235,17 @@ class TransformedRef:
 
     @property
     def memory_space(self) -> object:
-        """The memory space of the reference; None for the device's memory."""
+        """The memory space of the reference, or None for the device's memory."""
         return self.ref.aval.memory_space
 
     @property
     def is_dynamic_size(self) -> bool:
-        """Whether the number of elements is known only at run time: always False."""
+        """Whether the number of elements is known only at run time; always False."""
         return False
 
     @property
     def multiref(self) -> bool:
-        """Whether it refers to several references: always False."""
+        """Whether this is a view of several references; always False."""
         return False
 
     @property

@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 @register_pytree_node_class
 @record
 class Slice:
-    """The positions start, start + stride, ..., `size` of them.
+    """The `size` positions start, start + stride, start + 2 stride, ...
 
-    As an index, it keeps its axis, like a Python slice; unlike the bounds of a Python slice,
-    `start` may be traced. For reads, a start that leaves too few elements is clamped; an update
-    that would not fit is dropped. If the stride is not 1, elements are clamped or dropped
+    Like a Python slice, an index of this class keeps the axis; unlike the bounds of a Python slice,
+    `start` can be traced. If there are fewer than `size` elements after `start`, reads clamp
+    `start`, and updates are dropped. If the stride is not 1, positions are clamped or dropped
     individually.
 
     Attributes:
-      start: an integer, or an integer scalar array. Negative values count from the end, if the
-        index has no arrays and strides are 1.
-      size: an integer.
-      stride: a nonnegative integer.
+      start: an integer, or an integer scalar array. Negative values count from the end if the index
+        has no arrays and all strides are 1.
+      size: the number of positions, an integer.
+      stride: the distance between positions, a nonnegative integer.
 
     Raises:
       ValueError: if the stride is negative.
@@ -50,7 +50,7 @@ class Slice:
         return not isinstance(self.size, int)
 
     def tree_flatten(self) -> tuple[tuple[object, ...], tuple[object, ...]]:
-        """Returns (start and size as far as they are arrays, other data), for pytrees."""
+        """Returns (those of start and size that are arrays, other data), for pytrees."""
         children = (
             self.start if self.is_dynamic_start else None,
             self.size if self.is_dynamic_size else None,
@@ -64,7 +64,7 @@ class Slice:
 
     @classmethod
     def tree_unflatten(cls, aux_data: tuple[Any, ...], children: tuple[Any, ...]) -> Slice:
-        """Returns the slice that `tree_flatten` has flattened."""
+        """Returns the slice that `tree_flatten` flattened."""
         start, size = (
             static if static is not None else child
             for static, child in zip(aux_data[:2], children, strict=True)
@@ -73,10 +73,10 @@ class Slice:
 
     @classmethod
     def from_slice(cls, slc: slice, size: int) -> Slice:
-        """Converts a Python slice of an axis of size `size`.
+        """Converts a Python slice of an axis with size `size`.
 
         Raises:
-          ValueError: if its step is negative.
+          ValueError: if the step is negative.
         """
         start, stop, step = slc.indices(size)
         if step < 1:
@@ -87,11 +87,11 @@ class Slice:
 def ds(
     start: int | Array | None, size: int | Array | None = None, stride: int | None = None
 ) -> slice | Slice:
-    """Returns an index of `size` positions from `start` on, where `start` may be traced.
+    """Returns an index of `size` positions that begin at `start`, which can be traced.
 
     Args:
-      start: the first position. Without `size` it is the size, and the slice begins at 0; None
-        selects the whole axis.
+      start: the first position. If `size` is not given, this is the size, and the slice begins at
+        0. None selects the entire axis.
       size: the number of positions.
       stride: the distance between positions; 1 by default.
 

@@ -1,9 +1,9 @@
-"""Views of a referenced array: another shape, permuted axes, other bits, another memory space.
+"""Views of a referenced array with another shape, order of axes, dtype or memory space.
 
 Like an `NDIndexer`, a view is a step from a reference to elements; steps can be chained. A step
-defines the type of its result (`result_type`), how the result is read from an array, and how an
-array changes if the result is replaced (`elements.read`, `elements.write`). Views have no operands;
-as pytrees they have no leaves.
+defines the type of its result (`result_type`), how the result is read from an array
+(`elements.read`), and how an array changes if the result is replaced (`elements.write`). Views have
+no operands; as pytrees, they have no leaves.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class View:
-    """Base class of views."""
+    """The base class of views."""
 
     __slots__ = ()
 
@@ -61,7 +61,7 @@ class View:
 @register_pytree_node_class
 @record(frozen=True)
 class ReshapeTransform(View):
-    """A view of the elements, in order, in another shape.
+    """A view of the elements, in the same order, with another shape.
 
     Attributes:
       shape: shape of the view.
@@ -109,7 +109,7 @@ class TransposeTransform(View):
 @register_pytree_node_class
 @record(frozen=True)
 class BitcastTransform(View):
-    """A view of the bits as another dtype; another width scales the second-to-last axis.
+    """A view of the bits as another dtype, whose width scales the second-to-last axis.
 
     Attributes:
       dtype: dtype of the view.
@@ -140,7 +140,7 @@ class MemorySpaceCastTransform(View):
     """A view of the elements as if they were in another memory.
 
     Attributes:
-      memory_space: where the elements seem to be, in the user's terms.
+      memory_space: the memory space of the view, as given by the user.
     """
 
     memory_space: Any
@@ -159,7 +159,7 @@ class MemorySpaceCastTransform(View):
 
 
 def _bits(x: Value, dtype: np.dtype) -> Array:
-    """Reinterprets bits as another dtype; parts of an element are along the second-to-last axis."""
+    """Reinterprets bits as another dtype; the second-to-last axis has the parts of elements."""
     old, new = dtypes.itemsize_bits(get_aval(x).dtype), dtypes.itemsize_bits(dtype)
     if old == new:
         return bitcast_convert_type(x, dtype)
@@ -180,7 +180,7 @@ def type_through(inner: ShapedArray, steps: Sequence[Any]) -> ShapedArray:
     """Returns the type of the result of a sequence of steps."""
     for step in steps:
         if isinstance(step, NDIndexer) and step.is_whole:
-            continue  # also a shard of it, within `shard_map`
+            continue  # also a shard of an array, within `shard_map`
         place = explicit.sharding_of(inner)
         if place is not None:
             inner = _type_along_axes(inner, place, step)
@@ -216,14 +216,14 @@ def _type_along_axes(inner: ShapedArray, place: NamedSharding, step: Step) -> Sh
         entries = tuple([of_block[k] for k in step.slice_axes])
     elif any(own):
         reading.refuse(
-            "a reference to a sharded array can be read completely, in blocks, or with its axes "
-            "permuted; read ref[...], and index the result"
+            "a reference to a sharded array can only be read completely, in blocks, or with its "
+            "axes permuted; read ref[...], and index the result"
         )
     spec = place.spec.update(partitions=entries)
     return plain.update(sharding=NamedSharding(mesh, spec))
 
 
-# --- made for a user ------------------------------------------------------------------------------
+# --- views from users' arguments------------------------------------------------------------------
 
 
 def reshaped(inner: ShapedArray, shape: Sequence[Any]) -> ReshapeTransform:
@@ -241,15 +241,15 @@ def reshaped(inner: ShapedArray, shape: Sequence[Any]) -> ReshapeTransform:
         if known_size > 0 and inner.size % known_size == 0:
             sizes = tuple([inner.size // known_size if n == -1 else n for n in sizes])
     if any(n < 0 for n in sizes) or math.prod(sizes) != inner.size:
-        raise ValueError(f"cannot reshape shape {inner.shape} into shape {sizes}, of a Ref")
+        raise ValueError(f"reshape of a Ref: cannot reshape {inner.shape} into shape {sizes}")
     return ReshapeTransform(sizes)
 
 
 def transposed(inner: ShapedArray, permutation: Sequence[int] | None) -> TransposeTransform:
-    """Returns the view with axes permuted, or reversed if `permutation` is None.
+    """Returns the view with permuted axes, which are reversed if `permutation` is None.
 
     Raises:
-      ValueError: if it is not a permutation of the axes.
+      ValueError: if `permutation` is not a permutation of the axes.
     """
     n = inner.ndim
     axes = range(n)[::-1] if permutation is None else [operator.index(k) for k in permutation]
@@ -267,13 +267,14 @@ def bitcast(inner: ShapedArray, dtype: DTypeLike) -> BitcastTransform:
 
     Raises:
       NotImplementedError: if the width differs and there are fewer than two axes.
-      ValueError: if the bits along the second-to-last axis are not a multiple of the new width.
+      ValueError: if the number of bits along the second-to-last axis is not a multiple of the new
+        width.
     """
     new_dtype: np.dtype = dtypes.canonicalize_dtype(dtype)
     old, new = dtypes.itemsize_bits(inner.dtype), dtypes.itemsize_bits(new_dtype)
     if old != new and inner.ndim < 2:
         raise NotImplementedError(
-            "bitcast of a Ref: elements of another width need at least two axes, got "
+            "bitcast of a Ref: conversion to another width requires at least two axes, but got "
             f"{inner.str_short()} for {new_dtype}"
         )
     if old != new and inner.shape[-2] * old % new:

@@ -1,1 +1,1 @@
-"""Fourier transforms."""
+"""Discrete Fourier transforms."""

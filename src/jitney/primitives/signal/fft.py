@@ -26,7 +26,7 @@ Lengths = tuple[int, ...]
 
 
 class FftType(enum.IntEnum):
-    """The kind of Fourier transform: forward or inverse, on complex data, from or to real data."""
+    """The kind of Fourier transform: forward or inverse; complex, or from or to real data."""
 
     FFT = 0
     IFFT = 1
@@ -42,19 +42,19 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
     """Computes the discrete Fourier transform over the last axes of `x`.
 
     Args:
-      x: array. It must be real for "RFFT"; for the others, real arrays are converted to complex
-        ones.
+      x: array, which must be real for "RFFT". For the other transforms, real arrays are converted
+        to complex arrays.
       fft_type: "FFT" (kernel exp(-2 pi i j k / n)), "IFFT" (its inverse, divided by n), "RFFT" (the
         first n / 2 + 1 elements of the transform of n real elements), "IRFFT" (its inverse), or a
         member of `lax.FftType`.
-      fft_lengths: sizes of the transformed axes, the last axes of `x`; for "IRFFT", the last one is
-        the size of the result.
+      fft_lengths: the sizes of the transformed axes, which are the last axes of `x`. For "IRFFT",
+        the last entry is the size of the result.
 
-    Returns: array of the complex dtype with the precision of `x`, or of the real dtype for "IRFFT".
+    Returns: array with the complex dtype of the same precision as `x`, or for "IRFFT" the real one.
 
     Raises:
-      ValueError: if the sizes of `x` do not match `fft_lengths`, if the type is unknown, or if the
-        operand of "RFFT" is complex.
+      ValueError: if the sizes of `x` do not match `fft_lengths`, if `fft_type` is unknown, or if
+        the operand of "RFFT" is complex.
 
     Accuracy: the error relative to the largest element is about 0.1 log2(n) unit roundoffs.
 
@@ -102,11 +102,11 @@ def _fft_abstract(x: ShapedArray, *, fft_lengths: Lengths, fft_type: FftType) ->
     name, rank = fft_type.name, len(fft_lengths)
     if rank > x.ndim:
         raise ValueError(
-            f"fft: {name} along {rank} axes, of fft_lengths {fft_lengths}, needs an operand of at "
-            f"least that rank, but it has shape {x.shape}"
+            f"fft: {name} with fft_lengths {fft_lengths} transforms {rank} axes, so the operand needs "
+            f"at least that rank, but its shape is {x.shape}"
         )
     if any(n < 0 for n in fft_lengths):
-        raise ValueError(f"fft: negative lengths in fft_lengths={fft_lengths}")
+        raise ValueError(f"fft: lengths must not be negative, got fft_lengths={fft_lengths}")
     expects = "f" if fft_type is FftType.RFFT else "c"
     if x.dtype.kind != expects or (expects == "f" and x.dtype.itemsize < 4):
         accepted = "float32 and float64" if expects == "f" else "complex64 and complex128"
@@ -167,11 +167,11 @@ def _times(x: Any, factors: np.ndarray) -> Array:
 
 
 def _transpose(ct: Any, x: Operand, *, fft_lengths: Lengths, fft_type: FftType) -> Value:
-    """Computes the transposed transform; the matrix of a full transform is symmetric.
+    """Computes the transposed transform, which for a full transform is the same transform.
 
-    RFFT: the omitted elements of the spectrum have no cotangents. The inverse transform counts
-    elements that have an omitted conjugate twice, so their cotangents are halved first. IRFFT is
-    the reverse.
+    For RFFT, the omitted elements of the spectrum have no cotangents. The inverse transform counts
+    elements with an omitted conjugate twice, so their cotangents are halved first. IRFFT is the
+    reverse.
     """
     if not fft_lengths:
         return ct
