@@ -603,7 +603,9 @@ def test_errors(case):
 
 
 def test_messages_name_the_entry_and_the_cure():
-    with pytest.raises(ValueError, match=r"'ct', from the transpose of custom_lin.*lax\.scan"):
+    with pytest.raises(
+        ValueError, match=r"'ct' exists already when the transpose of custom_lin.*lax\.scan"
+    ):
         jtn.grad(twice(jtn, jnp))(1.0)
     f = logging(jtn, jnp, lambda *_: [1])
     with pytest.raises(

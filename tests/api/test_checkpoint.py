@@ -301,7 +301,9 @@ def test_static_arguments_without_hash() -> None:
 def test_flags_of_another_kind_are_refused() -> None:
     flags: Any = {"x": True}
     f = jitney.checkpoint(lambda x: x, prevent_cse=flags)
-    with pytest.raises(TypeError, match=r"`prevent_cse` must be a flag, or a tuple.*\{'x': True\}"):
+    with pytest.raises(
+        TypeError, match=r"`prevent_cse` must be a boolean, or a tuple.*\{'x': True\}"
+    ):
         f(1.0)
 
 

@@ -59,5 +59,5 @@ def test_what_is_no_array_and_no_function_is_refused():
 
     with pytest.raises(TypeError, match=r"named must return arrays .* output \['k'\] is of type"):
         linear_of(named, 1.0)
-    with pytest.raises(TypeError, match="a function is needed, but got 3 of type int"):
+    with pytest.raises(TypeError, match="expected a function, but got 3 of type int"):
         differentiation.check_callable(3)

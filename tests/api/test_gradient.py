@@ -25,11 +25,13 @@ def test_functions_of_the_chosen_arguments_alone():
     partial, chosen = argnums_partial(f, (-1, 0), (2.0, 3.0, 5.0), {"k": 7.0})
     assert chosen == (5.0, 2.0)
     assert partial(None, 11.0) == 11.0 * 3.0 * 7.0
-    with pytest.raises(TypeError, match="needs 4 positional arguments or more, but the call has 3"):
+    with pytest.raises(
+        TypeError, match="requires at least 4 positional arguments, but the call has 3"
+    ):
         argnums_partial(f, 3, (2.0, 3.0, 5.0), {})
     with pytest.raises(ValueError, match=r"must be in \[-2, 2\).* got -3"):
         argnums_partial(f, -3, (2.0, 3.0), {})
-    with pytest.raises(ValueError, match="each argument may be named once"):
+    with pytest.raises(ValueError, match="each argument may occur only once"):
         argnums_partial(f, (0, -2), (2.0, 3.0), {})
 
 
@@ -72,7 +74,7 @@ def test_forward_and_backward_pass():
         (lambda x: x, [1.0, 2.0], r"grad.*: .* its output has shape \(2,\)"),
         (lambda x: "text", 1.0, "must return arrays or scalars to be differentiated"),
         (lambda x: jnp.int32(1), 1.0, "output must be of a real floating-point dtype"),
-        (lambda x: x * 1j, 1.0, "if not, choose a cotangent"),
+        (lambda x: x * 1j, 1.0, "otherwise call jax.vjp"),
         (lambda x: x * 1.0, 2, "but argument x is of int32[^:]*Instead: pass 2.0"),
     ],
 )

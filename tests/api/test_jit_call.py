@@ -64,7 +64,7 @@ def test_values_of_an_enclosing_trace_are_the_first_operands():
     "options, error, message",
     [
         ({"static_argnums": 0, "donate_argnums": 0}, ValueError, "cannot intersect"),
-        ({"static_argnums": 4}, ValueError, "must name parameters from -2 to 1"),
+        ({"static_argnums": 4}, ValueError, "must be in the range from -2 to 1"),
         ({"donate_argnames": "z"}, ValueError, "donate_argnames must name parameters"),
         ({"inline": "early"}, ValueError, "inline must be a bool or a jax.Inline"),
     ],

@@ -49,7 +49,7 @@ CASES = {
     ),
     "no axis": (
         lambda: jitney.vmap(first)({}, b={}),
-        (ValueError, r"or from axis_size, but there is neither: \*args=\(\{\},\) and \*\*kwargs"),
+        (ValueError, r"or axis_size, but got neither: \*args=\(\{\},\) and \*\*kwargs"),
     ),
     "two sizes": (
         lambda: jitney.vmap(first, in_axes=(0, 1))(X, Y),

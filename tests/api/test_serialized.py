@@ -109,7 +109,7 @@ def test_wrong_calls():
     loaded = again(lambda value: value * 2, jnp.ones(3))
     with pytest.raises(TypeError, match=r"'value': compiled for float32\[3\]"):
         loaded(jnp.ones(4))
-    with pytest.raises(TypeError, match=r"tree structure .* but is called with"):
+    with pytest.raises(TypeError, match=r"tree structure .* but was called with"):
         loaded(jnp.ones(3), 1)
     with pytest.raises(TypeError, match=r"argument 'value' is a .*Tracer"):
         jitney.grad(lambda x: loaded(x).sum())(jnp.ones(3))

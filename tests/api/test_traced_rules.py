@@ -55,9 +55,9 @@ def test_rules_add_to_accumulators():
 
 def test_accumulators_have_to_be_of_the_declared_kinds():
     with pytest.raises(
-        TypeError, match=r"must hold ValAccum or RefAccum .* but holds <class 'int'>"
+        TypeError, match=r"leaves ValAccum or RefAccum .* but has a leaf <class 'int'>"
     ):
         accumulating(lambda ct, x, y: None, declared=(ValAccum, int))
     rule = accumulating(lambda ct, x, y: None)
-    with pytest.raises(TypeError, match="leaf 1 of its arguments must have a ValAccum"):
+    with pytest.raises(TypeError, match="with_accums declares a ValAccum for leaf 1"):
         rule("f", [jnp.float32(1)], [ValAccum(F32), object()])

@@ -73,7 +73,7 @@ CASES = [  # calls, beginning, rows
     (lambda: x.at[0].set(w), "x.at[0].set(w): ",
      ["  array   float32[3,4]  x", "  values  float32[5,6]  w"]),
     (lambda: jnp.linalg.inv(x), "jnp.linalg.inv(x): `a` must be square", ["  a  float32[3,4]  x"]),
-    (lambda: jnp.linalg.cholesky(x), "jnp.linalg.cholesky(x): the operand must hold square",
+    (lambda: jnp.linalg.cholesky(x), "jnp.linalg.cholesky(x): the operand must contain square",
      ["  a  float32[3,4]  x"]),
     (lambda: jnp.mean(x, axis="rows"), 'jnp.mean(x, axis="rows"): `axis` must be an integer',
      ["  a  float32[3,4]  x"]),
@@ -458,27 +458,27 @@ def test_texts_that_cannot_be_kept():
 
 def test_axes_that_an_argument_does_not_have():
     lines = shown(lambda: jax.vmap(jnp.sin, in_axes=3)(v))
-    assert lines[0].endswith("so it needs rank 4 or more, but its shape is (3,).")
-    assert lines[1] == "Instead: map it along an axis that it has, in_axes=0"
+    assert lines[0].endswith("so its rank must be at least 4, but its shape is (3,).")
+    assert lines[1] == "Instead: map it along an existing axis, in_axes=0"
     assert shown(lambda: jax.vmap(jnp.sin, in_axes=3)(x))[1].endswith("in_axes=0 to 1")
     lines = shown(lambda: jax.vmap(jnp.add, in_axes=(3, 0))(v, v))
     assert lines[1] == "Instead: to pass it unmapped, in_axes=(None, 0)"
     assert shown(lambda: jax.vmap(jnp.sin)(1.0))[1] == (
-        "Instead: an array with an axis to map; the function itself takes a scalar"
+        "Instead: pass an array with an axis to map, or call the function itself, which takes a scalar"
     )
 
 
 @pytest.mark.parametrize(
     ("value", "cure"),
     [
-        ([2, 3], "a tuple, (2, 3)"),
-        ([2, [3]], "a tuple, (2, (3,))"),
-        ([x], "a tuple"),
-        ({2}, "a frozenset"),
-        ({"a": 1}, "a tuple of the items, from which the function makes a dict"),
+        ([2, 3], "pass a tuple, (2, 3)"),
+        ([2, [3]], "pass a tuple, (2, (3,))"),
+        ([x], "pass a tuple"),
+        ({2}, "pass a frozenset"),
+        ({"a": 1}, "pass a tuple of the items, and make the dict in the function"),
         (
             np.ones(2),
-            "a non-static argument, as for arrays; for the sizes of a shape, a tuple",
+            "pass an array as a non-static argument; pass a shape as a tuple of ints",
         ),
         (
             bytearray(),

@@ -124,7 +124,7 @@ def test_leaves_that_cannot_be_differentiated():
     for transform in (jax.grad, jax.jacrev):
         text = message(transform(loss, argnums=-1), 1.0, params)
         assert "but params['steps'][1] is of int32" in text
-        assert "pass 3.0, or pass it in an argument that argnums leaves out" in text
+        assert "pass 3.0, or pass it as an argument that is not in argnums" in text
     assert "but argument rate is of int32" in message(jax.grad(loss), 1, params)
     assert "but argument rate is of int32" in message(jax.jacfwd(loss), 1, params)
 
@@ -192,7 +192,9 @@ def layer(x, w):
 
 def test_products():
     lines = message(layer, jnp.ones((32, 785)), jnp.ones((784, 128))).splitlines()
-    assert lines[0].startswith("x @ w: axis 1 of the left operand has 785 elements, axis 0 of the")
+    assert lines[0].startswith(
+        "x @ w: axis 1 of the left operand has 785 elements, but axis 0 of the"
+    )
     line = layer.__code__.co_firstlineno
     assert lines[1] == f"  left   float32[32,785]   argument x of layer ({HERE}:{line})"
     assert lines[2] == f"  right  float32[784,128]  argument w of layer ({HERE}:{line})"

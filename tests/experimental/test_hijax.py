@@ -434,9 +434,9 @@ def test_mutable_errors(with_boxes):
 
     with pytest.raises(TypeError, match="changes the state of a mutable value"):
         m.lax.scan(changes_type, 1.0, None, length=2)
-    with pytest.raises(TypeError, match="must be in the same state"):
+    with pytest.raises(TypeError, match="mutable value in the same state"):
         m.lax.cond(True, lambda: box.put((1.0, 2.0)), lambda: None)
-    with pytest.raises(TypeError, match="condition cannot change"):
+    with pytest.raises(TypeError, match="condition must not change"):
         m.lax.while_loop(lambda n: (box.put(box.get() + 1), n < 3)[1], lambda n: n + 1, 0)
 
 

@@ -112,5 +112,5 @@ def test_errors():
         nn.scaled_dot_general(X[..., :33], Y[..., :33], NUMBERS, configs=configs("mxfp8"))
     with pytest.raises(TypeError, match="float32, bfloat16"):
         nn.scaled_dot_general(X, Y, NUMBERS, np.float64, configs("mxfp8"))
-    with pytest.raises(TypeError, match="summed over and must be equal"):
+    with pytest.raises(TypeError, match="summed over, so their sizes must be equal"):
         nn.scaled_dot_general(X, Y[..., :32], NUMBERS, configs=configs("mxfp8"))

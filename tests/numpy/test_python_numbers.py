@@ -42,7 +42,7 @@ def test_array_of_a_number(number, dtype):
         (math.nan, "NaN cannot be converted to the requested dtype int8"),
         (300, r"between -128 and 127, but the value is 300; `jnp.asarray\(300\)\S+ wraps around"),
         (3e2, r"between -128 and 127, but the value is 300.0; .* saturates"),
-        (1j, r"a real number is needed for dtype int8, but the value is 1j"),
+        (1j, r"dtype int8 requires a real number, but the value is the complex number 1j"),
     ],
 )
 def test_error_says_what_the_dtype_holds(number, words):

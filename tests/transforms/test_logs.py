@@ -16,7 +16,7 @@ def test_entries_are_added_under_new_names():
     log = {"a": 1}
     add_entries(log, {"b": 2}, Primitive("test_p"))
     assert log == {"a": 1, "b": 2}
-    with pytest.raises(ValueError, match="'b', from the transpose of test_p, exists already"):
+    with pytest.raises(ValueError, match="'b' exists already when the transpose of test_p"):
         add_entries(log, {"c": 3, "b": 4}, Primitive("test_p"))
     assert log == {"a": 1, "b": 2}
 

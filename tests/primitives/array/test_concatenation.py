@@ -59,14 +59,14 @@ def test_batches_along_another_axis():
 @pytest.mark.parametrize(
     ("call", "error", "match"),
     [
-        (lambda: concatenate([], 0), ValueError, "must hold at least one array, but is empty"),
-        (lambda: concatenate([X, FLAT], 0), TypeError, "all operands must have one rank"),
+        (lambda: concatenate([], 0), ValueError, "must contain at least one array, but is empty"),
+        (lambda: concatenate([X, FLAT], 0), TypeError, "all operands must have the same rank"),
         (lambda: concatenate([X, X], 2), TypeError, "must be from 0 to 1, but is 2"),
         (lambda: concatenate([X, X[:, 1:]], 0), TypeError, "along all axes except 0"),
         (lambda: stack([X, X[1:]]), ValueError, "Cannot stack arrays with different shapes"),
         (lambda: split(X, (1, 2), 1), ValueError, "must add up to 4, the size of axis 1"),
         (lambda: split(X, (5, -1), 1), ValueError, "`sizes` must not be negative"),
-        (lambda: tile(X, (2,)), TypeError, "`reps` must have a number for each axis"),
+        (lambda: tile(X, (2,)), TypeError, "`reps` must have one entry for each axis"),
         (lambda: pad(FLAT, np.int32(0), [(0, 0, 0)]), TypeError, "operand's dtype, float32"),
         (lambda: pad(FLAT, np.float32(0), [(0, 0, -1)]), ValueError, "must not be negative"),
         (lambda: pad(FLAT, np.float32(0), [(-3, -2, 0)]), ValueError, "removes more elements"),

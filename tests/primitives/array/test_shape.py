@@ -25,7 +25,7 @@ def test_squeeze_takes_axes_of_size_1():
 @pytest.mark.parametrize("shapes", [[(-1,)], [(2, -3), (1, 1)]], ids=str)
 def test_sizes_that_are_broadcast_are_not_negative(shapes):
     for broadcast in (lax.broadcast_shapes, jitney.numpy.broadcast_shapes):
-        with pytest.raises(TypeError, match=r"0 or more, but the shape is \(.*-\d"):
+        with pytest.raises(TypeError, match=r"not be negative, but got the shape \(.*-\d"):
             broadcast(*shapes)
 
 

@@ -48,5 +48,7 @@ def test_few_calls():
 def test_what_is_refused():
     with pytest.raises(TypeError, match="`fn` must be a function, but is None"):
         associative_scan(None, np.ones(2))
-    with pytest.raises(ValueError, match=r"one size along axis 0, but their shapes are \[\(2,\)"):
+    with pytest.raises(
+        ValueError, match=r"along axis 0, all sizes must be equal, but the shapes are \[\(2,\)"
+    ):
         associative_scan(after, {"a": np.ones(2, np.float32), "b": np.ones(3, np.float32)})

@@ -22,7 +22,7 @@ def test_residuals_of_one_type_share_a_slot():
 def test_the_branch_of_the_platform():
     assert branch_for_cpu((("tpu", "cuda"), ("rocm", "cpu"), None)) == 1
     assert branch_for_cpu((("tpu",), None)) == 1
-    with pytest.raises(NotImplementedError, match="no default; the branches are for cuda, tpu"):
+    with pytest.raises(NotImplementedError, match="nor a default; the branches are for cuda, tpu"):
         branch_for_cpu((("tpu",), ("cuda",)))
 
 

@@ -43,5 +43,7 @@ def test_a_weakly_typed_bound_adopts_the_dtype_of_the_other():
 def test_what_is_refused():
     with pytest.raises(TypeError, match="`body_fun` must be a function, but is 3"):
         fori_loop(0, 3, 3, 1)
-    with pytest.raises(ValueError, match="`unroll` needs a number of iterations that is known"):
+    with pytest.raises(
+        ValueError, match="`unroll` requires that the number of iterations is known"
+    ):
         jitney.jit(lambda n: fori_loop(0, n, horner, 1, unroll=2))(3)

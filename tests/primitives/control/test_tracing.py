@@ -36,7 +36,7 @@ def test_closed_over_values_are_operands():
     (y,) = eval_jaxpr(t.closed.jaxpr, [], *t.consts, np.float32(5))
     assert y == 13
     assert t.out_tree == pytree.tree_structure({"y": 0})
-    with pytest.raises(TypeError, match="must return arrays and scalars, in containers"):
+    with pytest.raises(TypeError, match="must return a pytree of arrays and scalars"):
         traced(lambda x: "text", F32)
 
 

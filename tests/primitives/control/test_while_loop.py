@@ -65,8 +65,8 @@ def test_reverse_derivatives_are_refused():
     ("cond", "body", "match"),
     [
         (3, lambda x: x, "`cond_fun` and `body_fun` must be functions"),
-        (lambda x: (x < 3, x), lambda x: x, "one boolean of rank 0, but has returned a tree"),
-        (lambda x: x, lambda x: x, r"one boolean of rank 0, but its result is float32\[\]"),
+        (lambda x: (x < 3, x), lambda x: x, "one boolean scalar, but has returned a pytree"),
+        (lambda x: x, lambda x: x, r"one boolean scalar, but its result is float32\[\]"),
         (lambda x: x < 3, lambda x: (x, x), "tree structure that it has as input"),
         (lambda x: x < 3, lambda x: jnp.ones(2), "their shapes differ"),
     ],

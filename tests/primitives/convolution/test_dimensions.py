@@ -36,7 +36,7 @@ def test_letters_name_axes():
         (("NHWC", "HWIO"), "must have entries for lhs, rhs and result"),
         ("NHWC", "must be a tuple of three strings"),
         (("NHWC", "HWIO", 3), "must be strings such as 'NHWC'"),
-        (("NHC", "HWIO", "NHWC"), r"dimension_numbers\[0\] must have a letter for each axis"),
+        (("NHC", "HWIO", "NHWC"), r"dimension_numbers\[0\] must have one letter for each axis"),
         (("NHWC", "HWIO", "NHWN"), r"each of the letters N and C once, but is 'NHWN'"),
         (("NHHC", "HWIO", "NHWC"), "names an axis twice: 'NHHC'"),
         (("NHWC", "HDIO", "NHWC"), "must name the same spatial axes"),
@@ -85,11 +85,11 @@ def test_transposed_convolutions_invert_sizes(k, stride):
 
 
 def test_padding_and_ranks_that_are_refused():
-    with pytest.raises(ValueError, match="not defined for a dilated lhs, here by"):
+    with pytest.raises(ValueError, match="not defined for a dilated lhs, but lhs_dilation is"):
         pads_of("SAME", (5,), (3,), (1,), (2,), (1,))
     with pytest.raises(ValueError, match=r"must be a name or a .low, high. pair"):
         pads_of([1], (5,), (3,), (1,), (1,), (1,))
-    with pytest.raises(TypeError, match="equally many axes, at least two"):
+    with pytest.raises(TypeError, match="must be equal and at least two"):
         operand_shapes("conv", np.zeros(3), np.zeros(3), None)
     with pytest.raises(TypeError, match="a pair for each of 1 spatial axes, but has 2"):
         conv_shape_tuple((1, 1, 5), (1, 1, 3), (1,), [(0, 0), (0, 0)])

@@ -83,5 +83,5 @@ def test_cotangents_of_stretched_operands_are_summed():
 
 
 def test_a_quotient_is_not_linear_in_its_divisor():
-    with pytest.raises(TypeError, match="linear only in its dividend"):
+    with pytest.raises(TypeError, match="linear in its dividend only"):
         jitney.linear_transpose(lambda y: binary.div(ONE, y), ONE)(ONE)

@@ -57,7 +57,7 @@ def test_common_shapes(shapes, want):
 
 
 def test_shapes_that_do_not_match():
-    with pytest.raises(TypeError, match="but have the ranks 1, 2; functions of jnp broadcast"):
+    with pytest.raises(TypeError, match="but their ranks are 1, 2; functions of jnp broadcast"):
         families.broadcast_shape("add", avals((3,), (2, 3)))
     with pytest.raises(TypeError, match=r"\(2, 3\), \(2, 4\) do not broadcast.*3 meets 4"):
         families.broadcast_shape("add", avals((2, 3), (2, 4)))

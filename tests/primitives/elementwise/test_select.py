@@ -36,10 +36,10 @@ def test_batches_of_scalar_indices():
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ((np.float32(1), A, B), "must hold booleans or integers, but is float32"),
+        ((np.float32(1), A, B), "must contain booleans or integers, but is float32"),
         ((True, A, B, C), "booleans choose between two cases, but there are 3"),
         ((0, A, B[:2]), r"must have the same shape, but have \[\(3,\), \(2,\)\]"),
-        ((np.zeros(2, np.int32), A, B), r"`which` must have rank 0 or the shape of the cases"),
+        ((np.zeros(2, np.int32), A, B), r"`which` must be a scalar or have the shape of the cases"),
     ],
 )
 def test_selections_that_are_refused(arguments, match):

@@ -34,9 +34,9 @@ def test_results_are_checked_and_copied():
     assert got[1].dtype == np.int32
     with pytest.raises(RuntimeError, match=r"must return 2 arrays, .*but has returned 1"):
         _checked([row], avals)
-    with pytest.raises(RuntimeError, match=r"result 0 of a callback must be of shape \(3,\)"):
+    with pytest.raises(RuntimeError, match=r"result 0 of a callback must have shape \(3,\)"):
         _checked([X, np.int32(7)], avals)
-    with pytest.raises(RuntimeError, match="the result of a callback must be of dtype float32"):
+    with pytest.raises(RuntimeError, match="the result of a callback must have dtype float32"):
         _checked([np.zeros(3, np.int32)], avals[:1])
 
 
@@ -87,7 +87,7 @@ def test_batches(method, shapes):
 
     np.testing.assert_array_equal(jitney.vmap(f)(X), 2 * X)
     assert seen == shapes
-    with pytest.raises(NotImplementedError, match="`vmap_method`, which specifies how to call"):
+    with pytest.raises(NotImplementedError, match="`vmap_method` specifies how to call"):
         jitney.vmap(lambda x: jitney.pure_callback(note, TYPE, x))(X)
 
 

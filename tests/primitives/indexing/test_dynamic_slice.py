@@ -65,18 +65,18 @@ def test_start_indices_become_operands():
         start_operands(X, (0, -1), [True, False])
     with pytest.raises(ValueError, match=r"one start index for each axis .*but there are 1"):
         start_operands(X, (0,))
-    with pytest.raises(TypeError, match=r"a sequence or a vector, but has shape \(\)"):
+    with pytest.raises(TypeError, match=r"a sequence or a vector, but its shape is \(\)"):
         start_operands(X, np.int32(0))
 
 
 def test_sizes_and_types_that_are_refused():
-    with pytest.raises(TypeError, match=r"`slice_sizes` \(4, 1\) exceeds the sizes"):
+    with pytest.raises(TypeError, match=r"`slice_sizes` \(4, 1\) must not exceed the sizes"):
         dynamic_slice(X, (0, 0), (4, 1))
     with pytest.raises(TypeError, match="must not be negative"):
         dynamic_slice(X, (0, 0), (1, -1))
     with pytest.raises(TypeError, match="start indices must be integers of the same dtype"):
         dynamic_slice(X, (0.5, 0), (1, 1))
-    with pytest.raises(TypeError, match="is larger than the operand"):
+    with pytest.raises(TypeError, match="must not be larger than the operand"):
         dynamic_update_slice(X, np.zeros((4, 4), np.float32), (0, 0))
     with pytest.raises(TypeError, match="must have the rank of the operand"):
         dynamic_update_slice(X, X[0], (0, 0))

@@ -37,7 +37,7 @@ def test_fill_values():
     assert default_fill_value(np.dtype(np.uint16)) == 65535
     assert default_fill_value(np.dtype(bool)) is True
     assert np.isnan(default_fill_value(np.dtype(np.complex64)))
-    with pytest.raises(TypeError, match="must be a known scalar"):
+    with pytest.raises(TypeError, match="must be a concrete scalar"):
         jitney.jit(lambda v: gather(X, np.int32([[0]]), ROWS, (1, 4), fill_value=v, mode="fill"))(
             1.0
         )
@@ -89,7 +89,7 @@ def test_axes_that_do_not_fit():
     check_axes("gather", "offset_dims", (0, 2), 3)
     with pytest.raises(TypeError, match="`offset_dims` must be in ascending order"):
         check_axes("gather", "offset_dims", (2, 0), 3)
-    with pytest.raises(TypeError, match="must name an axis once at most"):
+    with pytest.raises(TypeError, match="must name each axis at most once"):
         check_axes("gather", "offset_dims", (1, 1), 3)
     with pytest.raises(TypeError, match="must name axes from 0 to 2, but names 3"):
         check_axes("gather", "offset_dims", (3,), 3)

@@ -86,6 +86,8 @@ def test_batches_of_matrices_have_one_rank():
     x, y = np.ones((2, 3, 4), np.float32), np.ones((1, 2, 4, 5), np.float32)
     with pytest.raises(ValueError, match="batch_matmul: the operands must have the same rank"):
         lax.batch_matmul(x, y)
-    with pytest.raises(ValueError, match="batch_matmul: the operands must have rank 2 or more"):
+    with pytest.raises(
+        ValueError, match="batch_matmul: the ranks of the operands must be at least 2"
+    ):
         lax.batch_matmul(x, y[0, 0, 0])
     np.testing.assert_array_equal(lax.batch_matmul(x[:1], y[0, :1]), np.full((1, 3, 5), 4))

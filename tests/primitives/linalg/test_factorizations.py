@@ -90,5 +90,5 @@ def test_pivots_are_transpositions_of_rows():
 def test_operands_that_are_not_square_matrices():
     with pytest.raises(ValueError, match=r"square matrices, but has shape \(2, 3\)"):
         f.cholesky_p.bind(np.zeros((2, 3), np.float32))
-    with pytest.raises(TypeError, match="must hold matrices, so have rank 2 or more"):
+    with pytest.raises(TypeError, match="must contain matrices, so its rank must be at least 2"):
         f.lu_p.bind(np.zeros(3, np.float32))

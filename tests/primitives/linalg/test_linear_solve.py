@@ -44,7 +44,7 @@ def test_batches_of_matrices_and_of_right_hand_sides():
 
 def test_reverse_derivatives_need_a_transposed_solver():
     a = np.array([4.0, 5.0], np.float32)
-    with pytest.raises(TypeError, match="pass a function for that as `transpose_solve`"):
+    with pytest.raises(TypeError, match="requires a function `transpose_solve`"):
         jitney.grad(lambda b: solve(a, b, symmetric=False)[0].sum())(B)
 
 

@@ -33,7 +33,7 @@ def test_canonical_forms(given, want):
 
 @pytest.mark.parametrize("given", ["hi", 1, (HIGH,), (HIGH, HIGH, HIGH), ("high", None)])
 def test_what_is_no_precision(given):
-    with pytest.raises(ValueError, match=r"can be None, a lax.Precision or its name"):
+    with pytest.raises(ValueError, match=r"must be None, a lax.Precision or its name"):
         canonical_precision(given)
 
 

@@ -60,13 +60,13 @@ def test_group_axes_that_do_not_match():
 
     check(numbers(1, [3]))
     check(numbers(2))
-    with pytest.raises(TypeError, match="noncontracting ragged axis rhs must have 1 axes"):
+    with pytest.raises(TypeError, match="noncontracting ragged axis, rhs must have 1 group axes"):
         check(numbers(1))
-    with pytest.raises(TypeError, match="contracting ragged axis rhs must have 0 axes"):
+    with pytest.raises(TypeError, match="contracting ragged axis, rhs must have 0 group axes"):
         check(numbers(2, [3]))
     with pytest.raises(TypeError, match="neither a contracted nor a batch axis"):
         check(numbers(1, [0]))
-    with pytest.raises(TypeError, match="there are 4 group sizes, but axis 3 of rhs"):
+    with pytest.raises(TypeError, match="there are 4 group sizes, but the group axis 3 of rhs"):
         check(numbers(1, [3]), groups=4)
     with pytest.raises(TypeError, match=r"in \[0, 2\), but is 2"):
         check_axis("lhs", "ragged", 2, 2)

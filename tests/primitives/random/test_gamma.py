@@ -34,7 +34,7 @@ def test_slopes_at_fixed_quantiles(log_space):
 
 
 def test_what_is_refused():
-    with pytest.raises(TypeError, match="random_gamma: a must be floating"):
+    with pytest.raises(TypeError, match="random_gamma: `a` must have a floating-point dtype"):
         random_gamma_p.bind(KEY, np.int32([1]), log_space=False)
-    with pytest.raises(ValueError, match="the first axes of a must be those of the keys"):
+    with pytest.raises(ValueError, match="the leading axes of `a` must be those of the keys"):
         random_gamma_p.bind(jitney.random.split(KEY, 2), SHAPES, log_space=False)

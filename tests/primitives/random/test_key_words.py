@@ -58,7 +58,7 @@ def test_data_are_wrapped_and_returned():
     keys = bits.random_wrap_p.bind(words, impl=IMPL)
     assert keys.shape == (2,)
     np.testing.assert_array_equal(data(keys), words)
-    with pytest.raises(TypeError, match=r"their shape end in \(3,\), but they are uint32\[2,2\]"):
+    with pytest.raises(TypeError, match=r"trailing axes \(3,\), but got uint32\[2,2\]"):
         bits.random_wrap_p.bind(words[:, :2], impl=IMPL)
 
 
@@ -68,5 +68,5 @@ def test_functions_that_return_something_else():
     with pytest.raises(TypeError, match=r"must return uint32 of shape \(2,\) for each key"):
         bits.random_bits_p.bind(key, bit_width=32, shape=(2,))
     short = generator(seed=lambda number: jnp.zeros(2, np.uint32))
-    with pytest.raises(TypeError, match=r"must be uint32, and their shape end in \(3,\)"):
+    with pytest.raises(TypeError, match=r"must be uint32 with trailing axes \(3,\)"):
         bits.random_seed_p.bind(np.int32(1), impl=short)

@@ -35,9 +35,7 @@ def test_unnamed_generators_are_found_by_their_specification():
 def test_what_stands_for_none():
     with pytest.raises(ValueError, match='no PRNG implementation is named "thrice"; the names are'):
         resolve("thrice")
-    with pytest.raises(
-        TypeError, match=r"must be given by its name, .*but 3 has type <class 'int'>"
-    ):
+    with pytest.raises(TypeError, match=r"must be a name, .*but 3 has type <class 'int'>"):
         resolve(3)
     with pytest.raises(ValueError, match="'rbg' is declared already"):
         register(made("rbg"))

@@ -68,7 +68,7 @@ def test_tangents_of_products_and_extremes():
 
 
 def test_axes_and_dtypes_that_are_refused():
-    with pytest.raises(ValueError, match="cumsum: `axis` must be 0 or more, but is -1"):
+    with pytest.raises(ValueError, match="cumsum: `axis` must not be negative, but is -1"):
         cumsum(X, -1)
     with pytest.raises(ValueError, match=r"an operand of shape \(2, 4\) has no axis 2"):
         cummax(X, 2)

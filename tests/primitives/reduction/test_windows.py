@@ -29,7 +29,7 @@ def test_padding_by_name(padding, want):
 def test_what_is_no_padding():
     with pytest.raises(RuntimeError, match="must be 'VALID', 'SAME' or 'SAME_LOWER', but is FULL"):
         padtype_to_pads((5,), (4,), (2,), "FULL")
-    with pytest.raises(TypeError, match="needs a padding by name"):
+    with pytest.raises(TypeError, match="takes the name of a padding"):
         padtype_to_pads((5,), (4,), (2,), [(0, 0)])
 
 
@@ -37,7 +37,7 @@ def test_numbers_of_windows():
     # 5 elements become 9 by dilation and 10 by padding; a window spans 4 of them
     assert reduce_window_shape_tuple((5,), (2,), (2,), [(1, 0)], (2,), (3,)) == (4,)
     assert reduce_window_shape_tuple((2, 0), (3, 1), (1, 1), [(0, 0)] * 2) == (0, 0)
-    with pytest.raises(TypeError, match=r"an entry for each axis of shape \(5, 2\)"):
+    with pytest.raises(TypeError, match=r"one entry for each axis of shape \(5, 2\)"):
         reduce_window_shape_tuple((5, 2), (2,), (1,), [(0, 0)])
 
 

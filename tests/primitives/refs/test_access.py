@@ -40,9 +40,9 @@ def test_python_scalars_adopt_the_dtype(ref):
     ("write", "match"),
     [
         (lambda r: set_at(r, 0, X), r"must have shape \(3,\), like the indexed elements"),
-        (lambda r: set_at(r, 0, np.float32(1)), "references do not broadcast"),
+        (lambda r: set_at(r, 0, np.float32(1)), "writes do not broadcast"),
         (lambda r: addupdate(r, 0, np.ones(3, np.int32)), "the Ref's dtype, float32, but is int32"),
-        (lambda r: swap(r, (0, 0), r), "Cannot store a Ref inside of a Ref, by `swap`"),
+        (lambda r: swap(r, (0, 0), r), "`swap`: Cannot store a Ref inside of a Ref"),
         (lambda r: get(X, 0), "Can only call `ref_get` on a `Ref`"),
         (lambda r: set_at(X, 0, 1), "Can only call `ref_set` on a `Ref`"),
     ],

@@ -55,7 +55,7 @@ def test_what_is_refused():
     with pytest.raises(TypeError, match=r"jax.new_ref\(ref\[...\]\) makes a copy"):
         new_ref(ref)
     for end, name in ((freeze, "freeze"), (free_ref, "free_ref")):
-        with pytest.raises(ValueError, match=f"{name} takes a Ref, not a view of it"):
+        with pytest.raises(ValueError, match=f"{name} takes a Ref, not a view such as"):
             end(ref.at[0])
         with pytest.raises(TypeError, match=f"{name} takes a Ref, got"):
             end(jnp.asarray(X))

@@ -76,11 +76,11 @@ def test_leaked():
     [
         (7, ValueError, "must be from -4 to 3, .* but is 7"),
         (jitney.ds(3, 2), ValueError, "of size 4, but has start 3"),
-        ((0, 0), ValueError, "must have 1 entries or less, but has 2"),
+        ((0, 0), ValueError, "must have at most 1 entries, but has 2"),
         (slice(None, None, -1), ValueError, "must have a step >= 1"),
         ((..., ...), ValueError, "one ellipsis"),
         ("a", TypeError, "'a', of type <class 'str'>"),
-        (1.5, TypeError, "must be of integers"),
+        (1.5, TypeError, "must contain integers"),
         (jnp.ones(4, bool), jitney.errors.NonConcreteBooleanIndexError, "boolean"),
     ],
 )
@@ -114,7 +114,7 @@ def test_not_an_array(r):
         jitney.ref.get(jnp.zeros(2))
     with pytest.raises(TypeError, match="freeze takes a Ref"):
         jitney.freeze(jnp.zeros(2))
-    with pytest.raises(ValueError, match="not a view of it"):
+    with pytest.raises(ValueError, match="not a view such as"):
         jitney.freeze(r.at[1:])
 
 

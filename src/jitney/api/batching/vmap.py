@@ -337,7 +337,9 @@ def _other_axis(
     if size is not None or any(d is not None for d in others):
         return f"to pass it unmapped, {_without_axes(count, paths[i])}"
     if rank == 0:
-        return "pass an array with an axis to map, or call the function itself, which takes a scalar"
+        return (
+            "pass an array with an axis to map, or call the function itself, which takes a scalar"
+        )
     return "map it along an existing axis, in_axes=0" + (f" to {rank - 1}" if rank > 1 else "")
 
 

@@ -290,7 +290,7 @@ def debug_print(
     def _debug_print(fmt: object, *args: PyTree, **kwargs: PyTree) -> None:
         if not isinstance(fmt, str):
             raise TypeError(
-                f"jax.debug.print: the format string must be a str, got {type(fmt).__name__}"
+                f"jax.debug.print: expected str as the format string, got {type(fmt).__name__}"
             )
         if not skip_format_check:
             _checker.format(fmt, *args, **kwargs)

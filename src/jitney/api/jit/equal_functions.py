@@ -256,7 +256,9 @@ class _Reader:
         self.met[id(f)] = len(self.met)
         code = f.__code__
         if code.co_filename.startswith(_PACKAGE):
-            names: frozenset[str] = frozenset()  # settings determine what functions of the package read
+            names: frozenset[str] = (
+                frozenset()
+            )  # settings determine what functions of the package read
         elif _is_public(f):
             return _Same(f)
         elif f.__dict__ or not _is_of_module(f):

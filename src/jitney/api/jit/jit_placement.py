@@ -1,6 +1,6 @@
 """The sharding options of `jit`, `in_shardings` and `out_shardings`.
 
-The former is a tree prefix of the tuple of arguments, the latter of the result.
+The former is a prefix of the arguments as a tuple, the latter of the result.
 """
 
 from __future__ import annotations

@@ -62,7 +62,9 @@ FEWEST_ARRAYS = 2  # the number of arrays that a call creates from which on a pr
 SMALL_COMPILED_AT = threshold(16, small=4)
 # The size in bytes of results that eager evaluation returns as views, but a program would copy.
 LARGEST_COPY = threshold(1 << 16, small=64)
-MAX_SIGNATURES = threshold(256, small=8)  # signatures that are counted at the same time, per function
+MAX_SIGNATURES = threshold(
+    256, small=8
+)  # signatures that are counted at the same time, per function
 MAX_PROGRAMS = threshold(512, small=8)  # cached programs of all functions
 MAX_VALUES = threshold(8, small=4)  # programs that differ only in the values of scalar options
 LONGEST_REST = threshold(64, small=4)  # the most calls that are skipped before a look

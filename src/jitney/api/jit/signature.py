@@ -255,7 +255,7 @@ def _hashable(value: object) -> str:
         shown = "" if frozen is None else f", {frozen!r}"
         return f"pass a tuple{shown if messages.is_short(shown) else ''}"
     if kind is set:
-        return "a frozenset"
+        return "pass a frozenset"
     if kind is dict:
         return "pass a tuple of the items, and make the dict in the function"
     if hasattr(value, "__array__"):

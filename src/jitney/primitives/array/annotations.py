@@ -69,7 +69,7 @@ def stop_gradient(x: _Tree) -> _Tree | Array:
     Args:
       x: a pytree of arrays.
 
-    Returns: a pytree with the same structure and values.
+    Returns: a pytree of the same structure and values.
 
     Example:
       >>> jax.grad(lambda x: x * lax.stop_gradient(x))(3.0)
@@ -127,7 +127,7 @@ def optimization_barrier(operand: _Tree, /) -> _Tree | Array:
     Args:
       operand: a pytree of arrays.
 
-    Returns: a pytree with the same structure and values.
+    Returns: a pytree of the same structure and values.
 
     Example:
       >>> x, y = lax.optimization_barrier((1, 2))

@@ -105,7 +105,9 @@ def concatenate(operands: Sequence[ArrayLike] | Array | np.ndarray, dimension: i
     """
     operands = list(operands)
     if not operands:
-        raise ValueError("lax.concatenate: `operands` must contain at least one array, but is empty")
+        raise ValueError(
+            "lax.concatenate: `operands` must contain at least one array, but is empty"
+        )
     if len(operands) == 1 and isinstance(operands[0], Array):
         return operands[0]
     return concatenate_p.bind(*operands, dimension=operator.index(dimension))

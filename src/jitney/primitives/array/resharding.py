@@ -161,7 +161,9 @@ reshard_p.absent("eager", why="arrays are moved, not computed")
 def _reshard_lower(
     b: Builder, x: Node, *, dst_sharding: NamedSharding, concrete_mesh: object
 ) -> Node:
-    is_open = bool(dst_sharding.mesh.auto_axes)  # shardings along Auto axes are chosen by the compiler
+    is_open = bool(
+        dst_sharding.mesh.auto_axes
+    )  # shardings along Auto axes are chosen by the compiler
     return b.sharding_constraint(x, constraint(dst_sharding, len(x.shape), is_open=is_open))
 
 

@@ -70,8 +70,7 @@ def associative_scan(fn: Callable[[T, T], T], elems: T, reverse: bool = False, a
     sizes = {shape_of(x)[k] for x, k in zip(values, axes, strict=True)}
     if len(sizes) > 1:
         raise ValueError(
-            f"lax.associative_scan: all arrays must have the same size along axis {axis}, but their "
-            "shapes "
+            f"lax.associative_scan: along axis {axis}, all sizes must be equal, but the shapes "
             f"are {[shape_of(x) for x in values]}"
         )
     if reverse:

@@ -163,7 +163,9 @@ def while_on_arrays(
     cond, body = lower_program(params["cond_jaxpr"]), lower_program(params["body_jaxpr"])
     _check_states(body, "the body of a while_loop")
     if _writes(cond):
-        raise TypeError("while_loop: the condition must not change a mutable value of a user's type")
+        raise TypeError(
+            "while_loop: the condition must not change a mutable value of a user's type"
+        )
     held: dict[int, tuple[AvalQDD, Value]] = {}  # by id, since condition and body may share a value
     for aval, x in zip((*cond.in_avals[:n], *body.in_avals), values, strict=True):
         if isinstance(aval, AvalQDD):

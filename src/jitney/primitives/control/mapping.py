@@ -35,8 +35,8 @@ def map(  # noqa: A001
       batch_size: the number of rows that are processed at once with `vmap`; the last batch may be
         smaller. With None or 0, rows are processed one at a time.
 
-    Returns: a pytree of arrays with the same leading size. (`jax.vmap(f)(xs)` processes all rows at
-      once.)
+    Returns: a pytree of arrays with the leading size of `xs`. (`jax.vmap(f)(xs)` processes all rows
+      at once.)
 
     Example:
       >>> lax.map(lambda row: row.sum(), jnp.array([[1, 2], [3, 4], [5, 6]]))

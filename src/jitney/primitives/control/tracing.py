@@ -345,7 +345,7 @@ def check_branches(
                 for path, this, that, why in equality_errors_pytreedef(first.out_tree, t.out_tree)
             )
             raise TypeError(
-                "cond: all branches must return the same tree structure:\n\n"
+                "cond: the results of all branches must have the same tree structure:\n\n"
                 f"{where}\n\n{lines}\n\nReturn the same containers from {names[0]} and {name}."
             )
         paths = [p for p, _ in pytrees.tree_flatten_with_path(_example(t.out_tree))[0]]

@@ -72,7 +72,7 @@ def conv_dimension_numbers(
         return dimension_numbers
     if len(lhs_shape) != len(rhs_shape):
         raise TypeError(
-            "convolution: lhs and rhs must have the same number of axes, but they have "
+            "convolution: the ranks of lhs and rhs must be equal, but they are "
             f"{len(lhs_shape)} and {len(rhs_shape)}"
         )
     if dimension_numbers is None:
@@ -126,7 +126,7 @@ def operand_shapes(
         )
     if ranks[0] != ranks[1] or ranks[0] < 2:
         raise TypeError(
-            f"{name}: lhs and rhs must have the same number of axes, at least two, but have the shapes "
+            f"{name}: the ranks of lhs and rhs must be equal and at least two, but the shapes are "
             f"{shapes[0]} and {shapes[1]}"
         )
     return shapes

@@ -47,7 +47,9 @@ class Tolerance:
     def __post_init__(self) -> None:
         bounds = (self.atol, self.rtol, self.ulps)
         if any(x < 0 or math.isnan(x) for x in bounds):
-            raise ValueError(f"Tolerance: atol, rtol and ulps must not be negative, but got {self!r}")
+            raise ValueError(
+                f"Tolerance: atol, rtol and ulps must not be negative, but got {self!r}"
+            )
         if not any(bounds):
             raise ValueError(
                 "Tolerance: at least one of atol, rtol and ulps must be positive, but none is"

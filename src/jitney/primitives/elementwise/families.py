@@ -509,9 +509,7 @@ def _sections(
         others = "" if name == first else others
         lines.append(f"      {name}: {what}{others}.")
     if accuracy:
-        lines.append(
-            "      accuracy: affects only derivatives; see `AccuracyMode`."
-        )
+        lines.append("      accuracy: affects only derivatives; see `AccuracyMode`.")
     shape = "the shape of x" if len(operands) == 1 else "the broadcast shape"
     lines += [
         "",

@@ -123,7 +123,9 @@ def start_operands(
     else:
         rows = shape_of(start_indices)
         if len(rows) != 1:
-            raise TypeError(f"`start_indices` must be a sequence or a vector, but its shape is {rows}")
+            raise TypeError(
+                f"`start_indices` must be a sequence or a vector, but its shape is {rows}"
+            )
         vector: Any = start_indices  # an array, since its rank is 1
         starts = [*(vector if isinstance(vector, np.ndarray) else unstack(vector))]
     if len(starts) != len(shape):

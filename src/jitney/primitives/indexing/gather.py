@@ -186,9 +186,7 @@ def check_indices(op: str, indices: ShapedArray) -> None:
     if not dtypes.issubdtype(indices.dtype, np.integer):
         raise ValueError(f"{op}: the indices must be integers, but are of {indices.dtype}")
     if not indices.ndim:
-        raise TypeError(
-            f"{op}: the indices must have an axis of index vectors, but are a scalar"
-        )
+        raise TypeError(f"{op}: the indices must have an axis of index vectors, but are a scalar")
 
 
 # --- gather -----------------------------------------------------------------------------------

@@ -119,8 +119,8 @@ def dot_type(
     for kind, px, py in (("batch", bx, by), ("contracted", cx, cy)):
         if len(px) != len(py):
             raise TypeError(
-                f"dot_general: lhs and rhs must have the same number of {kind} axes, but they are {px} "
-                f"and {py}"
+                f"dot_general: the numbers of {kind} axes of lhs and rhs must be equal, but they are "
+                f"{px} and {py}"
             )
         for i, j in zip(px, py, strict=True):
             if x.shape[i] != y.shape[j]:
@@ -183,7 +183,9 @@ def contraction_dtypes(
     common = _higher(x.dtype, y.dtype)
     result = common if preferred is None else preferred
     if x.dtype != y.dtype:
-        common = result  # directly, since the intermediate dtype `common` could lose the sign or digits
+        common = (
+            result  # directly, since the intermediate dtype `common` could lose the sign or digits
+        )
     wide = _higher(common, result)
     if {common, result} == {np.dtype(np.float16), np.dtype(dtypes.bfloat16)}:
         wide = np.dtype(np.float32)

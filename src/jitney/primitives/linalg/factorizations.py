@@ -119,8 +119,8 @@ def _triangular_solve_abstract(
     if len(a.shape) != len(b.shape):
         ranks = [len(a.shape) - 2, len(b.shape) - 2]
         raise TypeError(
-            f"{name}: the operands must have the same number of batch axes, but have {ranks}, as "
-            f"their shapes are {a.shape} and {b.shape}"
+            f"{name}: the numbers of batch axes of the operands must be equal, but are {ranks}, as "
+            f"the shapes are {a.shape} and {b.shape}"
         )
     batch, n = square(name, a, "the first operand")
     families.check_same_dtypes(name, (a, b))
@@ -610,7 +610,7 @@ def _cholesky_update_abstract(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     _, n = square("cholesky_update", r)
     if w.shape[-1:] != (n,):
         raise ValueError(
-        f"cholesky_update: the shapes of the matrix and of `w` do not match: {r.shape} and {w.shape}"
+            f"cholesky_update: the shapes of matrix and `w` do not match: {r.shape} and {w.shape}"
         )
     if w.dtype != r.dtype:
         raise TypeError(

@@ -226,7 +226,7 @@ def _traced(
         pair: tuple[PyTree, ...] | None = out
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(
-            f"custom_linear_solve: `{name}` must return a pair (solution, aux), got {out!r}"
+                f"custom_linear_solve: `{name}` must return a pair (solution, aux), got {out!r}"
             )
         return pair
 

@@ -194,7 +194,9 @@ def _ormqr_abstract(
 ) -> ShapedArray:
     families.check_same_dtypes("ormqr", (a, taus, c))
     if a.shape[-2] != c.shape[-2 if left else -1]:
-        raise ValueError(f"ormqr: the shapes of `a` and `c` are incompatible: {a.shape} and {c.shape}")
+        raise ValueError(
+            f"ormqr: the shapes of `a` and `c` are incompatible: {a.shape} and {c.shape}"
+        )
     return shaped_array(c.shape, c.dtype)
 
 

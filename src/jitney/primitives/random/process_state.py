@@ -82,7 +82,9 @@ def _rng_uniform_abstract(a: ShapedArray, b: ShapedArray, *, shape: Shape) -> Sh
 
 
 rng_uniform_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
-rng_uniform_p.absent("jvp", "transpose", "batch", why="it has none in JAX, either; draws from keys do")
+rng_uniform_p.absent(
+    "jvp", "transpose", "batch", why="it has none in JAX, either; draws from keys do"
+)
 
 
 def _next_state() -> list[np.ndarray]:

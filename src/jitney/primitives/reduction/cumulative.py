@@ -41,7 +41,7 @@ class CumulativeFunction(Protocol):
 _SECTIONS = """
     Args:
       operand: numeric array.
-      axis: the axis along which to accumulate; it must not be negative.
+      axis: the accumulated axis, which must not be negative.
       reverse: whether to accumulate from the end.
 
     Returns: array with the shape and dtype of `operand`.

@@ -196,7 +196,10 @@ reduce_max_p, reduce_max = _monoid(
     """,
 )
 reduce_min_p, reduce_min = _monoid(
-    "reduce_min", "min", None, "Computes the minimum over `axes`, which is NaN if an element is NaN."
+    "reduce_min",
+    "min",
+    None,
+    "Computes the minimum over `axes`, which is NaN if an element is NaN.",
 )
 reduce_and_p, reduce_and = _monoid(
     "reduce_and", "and", families.BITS, "Computes the bitwise AND over `axes`."
@@ -594,7 +597,7 @@ def _reduce_jvp(
     xs, inits = primals[:n], primals[n:]
     if any(type(t) is not Zero for t in tangents[n:]):
         raise NotImplementedError(
-            "lax.reduce: the derivative with respect to `init_values` is not defined"
+            "lax.reduce: the derivative of the result with respect to `init_values` is not defined"
         )
 
     def combine(low: Primals, high: Primals) -> Primals:

@@ -69,7 +69,7 @@ def sort(
     """Sorts along `dimension` in ascending order.
 
     Args:
-      operand: an array, or a sequence of arrays of the same shape that are sorted together.
+      operand: an array, or a sequence of equally shaped arrays that are sorted together.
       dimension: the axis along which to sort.
       is_stable: whether equal elements keep their relative order.
       num_keys: the number of leading operands that are compared, in lexicographic order.

@@ -69,7 +69,9 @@ def padtype_to_pads(
     """
     kind = padding.upper() if isinstance(padding, str) else getattr(padding, "name", None)
     if kind is None:
-        raise TypeError(f"padtype_to_pads takes the name of a padding, such as 'SAME', got {padding!r}")
+        raise TypeError(
+            f"padtype_to_pads takes the name of a padding, such as 'SAME', got {padding!r}"
+        )
     if kind == "VALID":
         return [(0, 0)] * len(in_shape)
     if kind not in ("SAME", "SAME_LOWER"):

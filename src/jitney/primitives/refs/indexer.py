@@ -198,7 +198,9 @@ def _position(item: object, extent: int) -> Entry:
     if aval.dtype == np.bool_:
         raise errors.NonConcreteBooleanIndexError(cast("Tracer", item))
     if not dtypes.issubdtype(aval.dtype, np.integer):
-        raise TypeError(f"an array in an index of a Ref must contain integers, got {aval.str_short()}")
+        raise TypeError(
+            f"an array in an index of a Ref must contain integers, got {aval.str_short()}"
+        )
     if aval.shape:
         return item
     position = _known(cast("SupportsIndex | Tracer", item))

@@ -295,7 +295,9 @@ def new_ref(
       Array([10,  6,  7], dtype=int32)
     """
     if is_ref(init_val):
-        raise TypeError("a Ref must hold an array, not another Ref; jax.new_ref(ref[...]) makes a copy")
+        raise TypeError(
+            "a Ref must hold an array, not another Ref; jax.new_ref(ref[...]) makes a copy"
+        )
     return new_ref_p.bind(as_value(init_val), kind=kind, memory_space=memory_space, pin=bool(pin))
 
 

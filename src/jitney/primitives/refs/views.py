@@ -241,7 +241,7 @@ def reshaped(inner: ShapedArray, shape: Sequence[Any]) -> ReshapeTransform:
         if known_size > 0 and inner.size % known_size == 0:
             sizes = tuple([inner.size // known_size if n == -1 else n for n in sizes])
     if any(n < 0 for n in sizes) or math.prod(sizes) != inner.size:
-        raise ValueError(f"reshape of a Ref: cannot reshape {inner.shape} into shape {sizes}")
+        raise ValueError(f"reshape of a Ref: cannot reshape shape {inner.shape} into shape {sizes}")
     return ReshapeTransform(sizes)
 
 
