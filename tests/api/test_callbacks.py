@@ -388,8 +388,8 @@ def test_wrong_results(name: str, outer: str) -> None:
 
     shape, dtype = message(lambda x: np.ones(2, np.float32)), message(lambda x: 3)
     if name == "jitney":
-        assert shape.endswith("must have shape (), but has shape (2,)")
-        assert dtype.endswith("must have dtype float32, but has dtype int32")
+        assert shape.endswith("of shape (), by its result_shape_dtypes, but is of shape (2,)")
+        assert dtype.endswith("of dtype float32, by its result_shape_dtypes, but is of dtype int32")
     assert shape.startswith("RuntimeError: ")
     assert dtype.startswith("RuntimeError: ")
     assert re.findall(r"\d+", message(lambda x: (x, x))) == ["1", "2"]

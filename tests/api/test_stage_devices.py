@@ -46,5 +46,7 @@ def test_sizes_have_to_agree():
 def test_devices_that_are_missing_or_others():
     with pytest.raises(RuntimeError, match="so device_assignment cannot be None"):
         known(ABSTRACT).resolved(None)
-    with pytest.raises(ValueError, match=r"ids \[3, 2, 1, 0\]; .* are on \[0, 1, 2, 3\]"):
+    with pytest.raises(
+        ValueError, match=r"ids \[3, 2, 1, 0\], .* on other devices, \[0, 1, 2, 3\]"
+    ):
         known(CONCRETE).resolved(DEVICES[::-1])

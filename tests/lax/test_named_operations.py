@@ -170,7 +170,7 @@ def test_errors_of_composites():
         (lambda: jitney.jit(lambda s: f(X, scale=s))(2.0), "attribute 'scale' is traced"),
         (
             lambda: jitney.jit(lambda y: jitney.lax.composite(lambda x: x + y, name="t")(X))(X),
-            "uses a traced value from outside",
+            "closes over a traced value",
         ),
     ]
     for run, message in cases:

@@ -117,7 +117,7 @@ def test_errors():
             lambda: jitney.jit(lambda n: x[ds(1, n)])(2),
             "`size` must be a static nonnegative integer",
         ),
-        (lambda: x[ds(1, 11)], r"`slice_sizes` \(11,\) exceeds"),
+        (lambda: x[ds(1, 11)], r"`slice_sizes` \(11,\) must not exceed"),
     ):
         with pytest.raises(TypeError, match=message):
             make()

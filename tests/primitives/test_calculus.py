@@ -43,5 +43,5 @@ def test_coefficients_of_polynomials_are_in_ascending_order():
 def test_operands_are_neither_promoted_nor_broadcast():
     with pytest.raises(TypeError, match="must have one dtype, but have float32, int32"):
         calculus.add(X, np.ones((2, 3), np.int32))
-    with pytest.raises(TypeError, match="operands must have one rank"):
+    with pytest.raises(TypeError, match="operands must be scalars or have the same rank"):
         calculus.mul(X, X[0])

@@ -72,7 +72,7 @@ def test_under_transformations():
 @pytest.mark.parametrize(
     ("low", "high", "shape", "error", "message"),
     [
-        (0.0, 1, (3,), ValueError, "one dtype"),
+        (0.0, 1, (3,), ValueError, "the same dtype"),
         (np.zeros(2), np.ones(2), (3,), ValueError, "scalars"),
         (1j, 2j, (3,), TypeError, "real numbers"),
         (False, True, (3,), TypeError, "integers"),

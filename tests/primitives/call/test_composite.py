@@ -55,5 +55,5 @@ def test_rules_that_composites_do_not_have():
 def test_traced_values_must_be_arguments():
     with pytest.raises(UnexpectedTracerError, match="attribute 'by' is traced"):
         jitney.jit(lambda x: operation(x, by={"k": x}))(X)
-    with pytest.raises(UnexpectedTracerError, match="uses a traced value from outside"):
+    with pytest.raises(UnexpectedTracerError, match="closes over a traced value"):
         jitney.jit(lambda x: composite(lambda y: x + y, "test.outside")(X))(X)

@@ -43,11 +43,11 @@ def test_only_the_chosen_branch_runs():
     [
         (lambda: cond(True, 1, 2), TypeError, "`true_fun` and `false_fun` must be functions"),
         (lambda: cond(None, abs, abs, 1), TypeError, "but is None"),
-        (lambda: cond(jnp.ones(2), abs, abs, 1), TypeError, r"`pred` must have rank 0.*\(2,\)"),
+        (lambda: cond(jnp.ones(2), abs, abs, 1), TypeError, r"`pred` must be a scalar.*\(2,\)"),
         (lambda: switch(0, [], 1), ValueError, "must contain at least one function"),
         (lambda: switch(0, [1], 1), TypeError, "`branches` must contain functions only"),
         (lambda: switch(0.5, BRANCHES, 1), TypeError, "`index` must be an integer"),
-        (lambda: switch(jnp.zeros(2, int), BRANCHES, 1), TypeError, "`index` must have rank 0"),
+        (lambda: switch(jnp.zeros(2, int), BRANCHES, 1), TypeError, "`index` must be a scalar"),
         (lambda: cond(True, lambda x: x, lambda x: (x,), 1), TypeError, "the same tree structure"),
         (lambda: cond(True, lambda x: x, lambda x: 0.5 * x, 1), TypeError, "their dtypes differ"),
     ],

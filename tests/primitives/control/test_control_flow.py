@@ -135,7 +135,7 @@ def test_fori_loop_bounds_of_different_dtypes(bounds):
 
     dtypes = of_jax(dtypes_in_message)
     assert "int" in dtypes or "bool" in dtypes
-    with pytest.raises(TypeError, match=f"fori_loop.*: .* one dtype, but are {dtypes}"):
+    with pytest.raises(TypeError, match=f"fori_loop.*: .* the same dtype, but are {dtypes}"):
         jitney.lax.fori_loop(*bounds, lambda i, c: c, 0)
 
 

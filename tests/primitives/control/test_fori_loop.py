@@ -36,7 +36,7 @@ def test_a_weakly_typed_bound_adopts_the_dtype_of_the_other():
             upper,
         )
         assert index[0] == np.int8
-    with pytest.raises(TypeError, match="must have one dtype, but are int16 and int8"):
+    with pytest.raises(TypeError, match="must have the same dtype, but are int16 and int8"):
         fori_loop(np.int16(0), np.int8(3), horner, 1)
 
 

@@ -91,5 +91,5 @@ def test_padding_and_ranks_that_are_refused():
         pads_of([1], (5,), (3,), (1,), (1,), (1,))
     with pytest.raises(TypeError, match="must be equal and at least two"):
         operand_shapes("conv", np.zeros(3), np.zeros(3), None)
-    with pytest.raises(TypeError, match="a pair for each of 1 spatial axes, but has 2"):
+    with pytest.raises(TypeError, match="one pair for each of the 1 spatial axes, but has 2"):
         conv_shape_tuple((1, 1, 5), (1, 1, 3), (1,), [(0, 0), (0, 0)])

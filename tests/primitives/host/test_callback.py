@@ -32,11 +32,11 @@ def test_results_are_checked_and_copied():
     row[0] = 99
     assert got[0][0] == 0
     assert got[1].dtype == np.int32
-    with pytest.raises(RuntimeError, match=r"must return 2 arrays, .*but has returned 1"):
+    with pytest.raises(RuntimeError, match=r"must return 2 arrays, but it returned 1"):
         _checked([row], avals)
-    with pytest.raises(RuntimeError, match=r"result 0 of a callback must have shape \(3,\)"):
+    with pytest.raises(RuntimeError, match=r"result 0 of a callback must be of shape \(3,\)"):
         _checked([X, np.int32(7)], avals)
-    with pytest.raises(RuntimeError, match="the result of a callback must have dtype float32"):
+    with pytest.raises(RuntimeError, match="the result of a callback must be of dtype float32"):
         _checked([np.zeros(3, np.int32)], avals[:1])
 
 

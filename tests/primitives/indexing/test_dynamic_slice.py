@@ -61,7 +61,7 @@ def test_start_indices_become_operands():
     assert [int(s) for s in start_operands(X, (-1, 2))] == [2, 2]
     assert [int(s) for s in start_operands(X, np.int32([1, -4]))] == [1, 0]
     assert [s.dtype for s in start_operands(X, (np.int8(1), 2))] == [np.int8, np.int32]
-    with pytest.raises(ValueError, match=r"must be 0 or more .*but is -1 for an axis of size 4"):
+    with pytest.raises(ValueError, match=r"must not be negative .*but is -1 for an axis of size 4"):
         start_operands(X, (0, -1), [True, False])
     with pytest.raises(ValueError, match=r"one start index for each axis .*but there are 1"):
         start_operands(X, (0,))

@@ -65,7 +65,7 @@ def test_data_are_wrapped_and_returned():
 def test_functions_that_return_something_else():
     wrong = generator(random_bits=lambda key, width, shape: jnp.zeros(shape, np.float32))
     key = bits.random_seed_p.bind(np.int32(1), impl=wrong)
-    with pytest.raises(TypeError, match=r"must return uint32 of shape \(2,\) for each key"):
+    with pytest.raises(TypeError, match=r"must return uint32 with shape \(2,\) for each key"):
         bits.random_bits_p.bind(key, bit_width=32, shape=(2,))
     short = generator(seed=lambda number: jnp.zeros(2, np.uint32))
     with pytest.raises(TypeError, match=r"must be uint32 with trailing axes \(3,\)"):

@@ -38,7 +38,7 @@ def test_arrays_of_seeds_and_offsets():
 
 
 def test_what_is_no_seed():
-    with pytest.raises(TypeError, match="must be an integer, but is a key already"):
+    with pytest.raises(TypeError, match="must be an integer, but it is already a key"):
         random_seed(random_seed(0, IMPL), IMPL)
     for seed in (1.5, True, "a"):
         with pytest.raises(TypeError):

@@ -65,5 +65,5 @@ def test_programs_and_errors():
     assert text(jitney) == of_jax(text)
     with pytest.raises(ValueError, match="one element for each window"):
         scattered(jitney, window, program, X, source[1:], np.float32(0))
-    with pytest.raises(TypeError, match="of the operand's dtype"):
+    with pytest.raises(TypeError, match="must have the operand's dtype"):
         scattered(jitney, window, program, X, source, np.int32(0))

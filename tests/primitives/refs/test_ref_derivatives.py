@@ -157,7 +157,7 @@ def test_cotangents_of_references_are_no_values():
 def test_references_for_cotangents_have_their_type(wrong: Any):
     _, pullback = jitney.vjp(lambda x: x.sum(), X)
     got = f"{wrong.dtype}\\[{len(wrong)}\\]"
-    with pytest.raises(ValueError, match=rf"args\[0\] is float32\[3\], .* holds {got}"):
+    with pytest.raises(ValueError, match=rf"args\[0\] is of type float32\[3\], .* holds {got}"):
         pullback.with_refs(jitney.new_ref(wrong))
 
 
@@ -165,6 +165,6 @@ def test_tangents_of_references_are_in_references():
     _, linear = jitney.linearize(lambda r: r[...] ** 2, jitney.new_ref(2.0))
     assert linear(jitney.new_ref(1.0)) == 4
     with pytest.raises(
-        ValueError, match=r"tangent Ref\{float32\[\]\}, but was called with float32\[\]"
+        ValueError, match=r"tangent of type Ref\{float32\[\]\}, but was called with float32\[\]"
     ):
         linear(1.0)

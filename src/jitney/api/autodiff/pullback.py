@@ -195,8 +195,8 @@ class VJP:
         if extra_args:
             name = fun_name(static.fun)
             raise TypeError(
-                f"the pullback that vjp returned for {name} takes one argument, a cotangent with "
-                f"the structure of the result of {name}, but was called with "
+                f"the pullback that vjp applied to {name} returned takes one argument, a cotangent "
+                f"with the structure of the result of {name}, but was called with "
                 f"{messages.counted(1 + len(extra_args), 'argument')}. If the result is a tuple, "
                 "pass a tuple of cotangents."
             )

@@ -177,8 +177,8 @@ def accumulating_rule(
         if kind is not ValAccum and kind is not RefAccum:
             raise TypeError(
                 f"custom_gradient of {name}: with_accums must have the structure of the arguments "
-                "or of a prefix, with leaves ValAccum or RefAccum (of jax.experimental.hijax), but has a leaf "
-                f"{kind!r}"
+                "or of a prefix, with leaves ValAccum or RefAccum (of jax.experimental.hijax), but "
+                f"has a leaf {kind!r}"
             )
     kinds = tuple([k if p else NullAccum for k, p in zip(of_leaves, perturbed, strict=True)])
     leaves, tree = pytrees.tree_flatten(arguments)

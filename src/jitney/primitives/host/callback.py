@@ -158,7 +158,7 @@ def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.nd
     """Checks the results of a callback against `avals`; returns their data."""
     if len(results) != len(avals):
         raise RuntimeError(
-            f"according to its result_shape_dtypes, a callback must return "
+            "according to its result_shape_dtypes, a callback must return "
             f"{messages.counted(len(avals), 'array')}, but it returned {len(results)}"
         )
     values: list[np.ndarray] = []
@@ -171,8 +171,8 @@ def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.nd
             part = "dtype" if x.shape == aval.shape else "shape"
             needed, actual = (wanted, got) if part == "dtype" else (aval.shape, x.shape)
             raise RuntimeError(
-                f"according to its result_shape_dtypes, {which} of a callback must have {part} "
-                f"{needed}, but has {part} {actual}"
+                f"{which} of a callback must be of {part} {needed}, by its result_shape_dtypes, "
+                f"but is of {part} {actual}"
             )
         values.append(np.array(x, wanted, order="C"))
     return values

@@ -122,7 +122,7 @@ def _rng_bit_generator_abstract(
         raise TypeError(f"rng_bit_generator: key must be uint32[4] or uint64[2], but got {key}")
     if dtype.kind != "u" or dtype.itemsize not in (1, 2, 4, 8):
         raise TypeError(
-            f"rng_bit_generator: dtype must be an unsigned integer dtype, but got {dtype}"
+            f"rng_bit_generator: unsupported dtype {dtype}; bits must have an unsigned integer dtype"
         )
     bits = shaped_array(shape, dtype)
     place = explicit.if_explicit(out_sharding)
