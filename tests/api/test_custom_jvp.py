@@ -83,7 +83,7 @@ def test_wrong_results_of_rules(rule, message):
 
 
 def test_functions_without_a_rule_and_integer_results():
-    with pytest.raises(AttributeError, match="no rule is defined; define one by defjvp"):
+    with pytest.raises(AttributeError, match="no rule is defined; define one with defjvp"):
         custom_jvp(lambda x: x)(1.0)
     f = with_rule(lambda p, t: (jnp.int32(1), jnp.int32(1)), lambda x: jnp.int32(1))
     assert jax.jvp(f, (1.0,), (1.0,))[1].dtype == float0

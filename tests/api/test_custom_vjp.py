@@ -81,5 +81,5 @@ def test_wrong_results_of_rules(fwd, bwd, error, message):
 
 
 def test_functions_without_rules():
-    with pytest.raises(AttributeError, match=r"no rules are defined; define them by defvjp"):
+    with pytest.raises(AttributeError, match=r"no rules are defined; define them with defvjp"):
         custom_vjp(lambda x: x)(1.0)

@@ -198,7 +198,7 @@ def checkpoint_name(x: PyTree, name: str) -> object:
 checkpoint_name_fwd = checkpoint_name  # JAX exports this as the JVP rule; it is the same function
 
 
-# --- what is kept ---------------------------------------------------------------------------------
+# --- residuals ------------------------------------------------------------------------------------
 
 
 def saved_residuals(

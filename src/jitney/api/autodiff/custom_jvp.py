@@ -87,7 +87,7 @@ class custom_jvp(Generic[P, R]):  # lower-case, as in JAX's API
         if self.nondiff_argnums:
             raise TypeError(
                 "custom_jvp.defjvps: each argument must be differentiable, but "
-                f"nondiff_argnums={self.nondiff_argnums}; define one rule for all arguments by defjvp"
+                f"nondiff_argnums={self.nondiff_argnums}; define one rule for all arguments with defjvp"
             )
 
         function: Any = self
@@ -108,14 +108,14 @@ class custom_jvp(Generic[P, R]):  # lower-case, as in JAX's API
         return self if instance is None else functools.partial(self, instance)
 
     def __getattr__(self, name: str) -> Callable[..., object]:
-        """Returns a rule setter of the wrapped function, such as `def_vmap`, if it has that one."""
+        """Returns a rule setter of the wrapped function, such as `def_vmap`, if there is one."""
         return inner_rule(self, name)
 
     @api_boundary
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.jvp is None:
             raise AttributeError(
-                f"custom_jvp of {self.__name__}: no rule is defined; define one by defjvp or "
+                f"custom_jvp of {self.__name__}: no rule is defined; define one with defjvp or "
                 "defjvps before the first call"
             )
         values = positional(self.fun, args, kwargs, "custom_jvp")

@@ -245,14 +245,14 @@ class custom_vjp(Generic[P, R]):  # lower-case, as in JAX's API
         return self if instance is None else functools.partial(self, instance)
 
     def __getattr__(self, name: str) -> Callable[..., object]:
-        """Returns a rule setter of the wrapped function, such as `def_vmap`, if it has that one."""
+        """Returns a rule setter of the wrapped function, such as `def_vmap`, if there is one."""
         return inner_rule(self, name)
 
     @api_boundary
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
-                f"custom_vjp of {self.__name__}: no rules are defined; define them by defvjp(fwd, "
+                f"custom_vjp of {self.__name__}: no rules are defined; define them with defvjp(fwd, "
                 "bwd) before the first call"
             )
         values = positional(self.fun, args, kwargs, "custom_vjp")

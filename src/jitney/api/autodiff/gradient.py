@@ -163,7 +163,7 @@ def check_input_dtype(
 def _as_float(x: PyTree) -> str:
     """Returns an expression that passes the integer or boolean `x` as a float."""
     is_number = shape_of(x) == () and not isinstance(x, Tracer)
-    return f"pass {float(x)}" if is_number else "convert it by x.astype(float)"
+    return f"pass {float(x)}" if is_number else "convert it with x.astype(float)"
 
 
 def checked_argnums(argnums: int | Sequence[int]) -> int | tuple[int, ...]:
@@ -231,7 +231,7 @@ def value_and_grad(
       fun: a function of pytrees of arrays that returns a scalar, or with `has_aux` a pair (scalar,
         auxiliary data).
       argnums: the position or positions of the arguments with respect to which to differentiate.
-      has_aux: whether `fun` returns auxiliary data, too, which is not differentiated.
+      has_aux: whether `fun` also returns auxiliary data, which is not differentiated.
       holomorphic: whether `fun` is holomorphic; its arguments and its result must then be complex.
       allow_int: whether the differentiated arguments may be integers; their gradients have dtype
         float0.
@@ -312,7 +312,7 @@ def grad(
       fun: a function of pytrees of arrays that returns a scalar, or with `has_aux` a pair (scalar,
         auxiliary data).
       argnums: the position or positions of the arguments with respect to which to differentiate.
-      has_aux: whether `fun` returns auxiliary data, too, which is not differentiated.
+      has_aux: whether `fun` also returns auxiliary data, which is not differentiated.
       holomorphic: whether `fun` is holomorphic; its arguments and its result must then be complex.
       allow_int: whether the differentiated arguments may be integers; their gradients have dtype
         float0.

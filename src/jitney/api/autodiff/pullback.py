@@ -66,7 +66,7 @@ def _marker(cls: type[M]) -> type[M]:
 
 @_marker
 class GradRef(_Marker):
-    """The entry, among the cotangents, for one that was accumulated into a reference."""
+    """The entry in a tuple of cotangents for one that was accumulated into a reference."""
 
 
 @_marker
@@ -91,7 +91,7 @@ class DontWant(_Marker):
 
 @_marker
 class DidntWant(_Marker):
-    """The entry, among the cotangents, for one that was not requested."""
+    """The entry in a tuple of cotangents for one that was not requested."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,8 +286,8 @@ class VJP:
         for x in leaves:
             if not isinstance(x, GradValue | DontWant) and not is_ref(x):
                 raise TypeError(
-                    "VJP.with_refs: each argument's cotangent is requested by jax.ad.GradValue() or a "
-                    f"Ref, or declined by jax.ad.DontWant(), but got {x!r} of type {type(x)}"
+                    "VJP.with_refs: pass jax.ad.GradValue() or a Ref for each requested cotangent, and "
+                    f"jax.ad.DontWant() for all others, but got {x!r} of type {type(x)}"
                 )
         for k, x in enumerate(leaves):
             self._check_wanted(k, x)

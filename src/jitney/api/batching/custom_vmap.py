@@ -244,7 +244,7 @@ class custom_vmap:  # lower-case, as in JAX's API
         return self if instance is None else functools.partial(self, instance)
 
     def __getattr__(self, name: str) -> Callable[..., object]:
-        """Returns a rule setter of the wrapped function, such as `defvjp`, if it has that one."""
+        """Returns a rule setter of the wrapped function, such as `defvjp`, if there is one."""
         return inner_rule(self, name)
 
     @api_boundary
@@ -253,7 +253,7 @@ class custom_vmap:  # lower-case, as in JAX's API
         name = fun_name(self.fun)
         if rule is None:
             raise AttributeError(
-                f"custom_vmap of {name}: no batching rule is defined; define one by def_vmap "
+                f"custom_vmap of {name}: no batching rule is defined; define one with def_vmap "
                 "before the first batched call"
             )
         args = positional(self.fun, args, kwargs, "custom_vmap")

@@ -61,7 +61,7 @@ def _bind(
         if not is_valid_operand(x):
             raise TypeError(
                 f"{name}: operands must be arrays or scalars, but the one at position {position} "
-                f"is of type {type(x)}; bind such values by functools.partial"
+                f"is of type {type(x)}; bind such values with functools.partial"
             )
     specs, out_tree = pytrees.tree_flatten(result_shape_dtypes)
     params = {

@@ -26,8 +26,8 @@ Key = tuple[Any, ...]  # static arguments, structure, types, epoch of the settin
 
 _log = logging.getLogger(__name__)
 
-# Functions already explained, by code object: functions made anew in a loop share it. Within that
-# by file, since the comparison of code objects ignores the file.
+# Functions that have been explained, by code object, which functions that are created in a loop
+# share, then by file, since the comparison of code objects ignores the file.
 _functions: weakref.WeakKeyDictionary[CodeType, dict[str, weakref.ref[Callable[..., Any]]]] = (
     weakref.WeakKeyDictionary()
 )

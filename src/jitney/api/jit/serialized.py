@@ -5,7 +5,7 @@ code. Loading uses the machine code if it was compiled for the same type of mach
 version of the compiler; otherwise it compiles the program from its text.
 """
 
-# Arguments from users are checked, whatever the annotations say.
+# Arguments from users are checked, regardless of annotations.
 # pyright: reportUnnecessaryIsInstance=false
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A `CallSpec` belongs to one transformed function: it resolves argument numbers a
 function's signature once, and splits each call's arguments into static and dynamic ones.
 """
 
-# Arguments from users are checked, whatever the annotations say.
+# Arguments from users are checked, regardless of annotations.
 # pyright: reportUnnecessaryIsInstance=false
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def watch_trace(fun: Callable[..., Any], jaxpr: Jaxpr, why: Callable[[], _Why | 
         operations = tuple([eqn.primitive for eqn in jaxpr.eqns])
         functions = history.functions = history.functions or Counter()
         functions[operations] += 1
-        if functions[operations] == MANY_TRACES - 1:  # besides the first
+        if functions[operations] == MANY_TRACES - 1:  # in addition to the first one
             _warn_of_functions(fun)
 
 
@@ -157,9 +157,7 @@ def _cure(key: Key, other: Key) -> str:
             "split them into blocks of equal size"
         )
     if avals != other[2]:
-        return (
-            "give the arguments the same dtypes in all calls, for example by jnp.asarray(x, dtype)"
-        )
+        return "give the arguments the same dtypes in all calls, for example with jnp.asarray(x, dtype)"
     if epoch != other[3]:
         return "set options once, before the first call"
     return "make all calls alike in this respect"

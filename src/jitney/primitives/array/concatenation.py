@@ -192,7 +192,7 @@ def _unstack_lower(b: Builder, x: Node, *, axis: int) -> list[Node]:
 
 
 def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
-    """Splits `x` into its slices along `axis`, from each of which that axis is removed.
+    """Splits `x` into its slices along `axis`, and removes this axis from each slice.
 
     Args:
       x: array with at least one axis.

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 
 class _OnNumpy:
-    """The operations of which draws consist, for ndarrays."""
+    """The operations for draws of random bits, for ndarrays."""
 
     def key_words(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         low = keys.astype(_U32)
@@ -125,7 +125,7 @@ class _OnNumpy:
 
 
 class _OnNodes:
-    """The operations of which draws consist, for nodes of the tensor IR."""
+    """The operations for draws of random bits, for nodes of the tensor IR."""
 
     def __init__(self, b: Builder) -> None:
         self.b = b

@@ -76,8 +76,7 @@ def _elementwise(jaxpr: Jaxpr, consts: Primals, shape: Shape) -> Callable[..., V
 def _selected(
     x: Array, select_jaxpr: Jaxpr, select_consts: Primals, window: dict[str, Any]
 ) -> Value:
-    """Returns the row-major index of each window's selected element, or the size if there is
-    none."""
+    """Returns the row-major index of each window's selected element, or the size for none."""
     size = math.prod(x.shape)
 
     def combine(a: Primals, b: Primals) -> list[Value]:

@@ -380,8 +380,8 @@ def _scattered(
 ) -> list[Array]:
     shape = x.shape
     size = math.prod(shape)
-    # Padding is selected only in windows without other elements; what is scattered to it is
-    # dropped.
+    # Padding is selected only in windows without other elements; values that are scattered to it
+    # are dropped.
     places = reshape(iota(np.int32, size), shape)
     chosen = _choose(
         x, places, np.asarray(size, np.int32), select_prim, {**params, "padding": padding}

@@ -97,8 +97,7 @@ class NDIndexer:
         return (*extents[:at], *self.int_indexer_shape, *extents[at:])
 
     def point_position(self) -> int:
-        """Returns the position of index arrays' axes among the slice axes of results, as in
-        NumPy."""
+        """Returns the position of index arrays' axes among the result's slice axes, as in NumPy."""
         axes = self.point_axes
         together = axes[-1] - axes[0] + 1 == len(axes)
         return len([k for k in self.slice_axes if k < axes[0]]) if together else 0
