@@ -505,7 +505,7 @@ def _sections(
     first = next(iter(operands))
     for name, accepts in operands.items():
         what = _WORDS.get(accepts) or f"array whose dtype is {_names(accepts)}"
-        others = f" with the dtype of {first}, which is a scalar or has the same rank"
+        others = f" with the dtype of {first}; a scalar, or of the same rank"
         others = "" if name == first else others
         lines.append(f"      {name}: {what}{others}.")
     if accuracy:

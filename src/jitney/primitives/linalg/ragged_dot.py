@@ -309,7 +309,7 @@ def ragged_dot_general(
     axes that precede the ragged axis and have the same role. Then:
 
     - If the ragged axis is free: lhs [B, M, K], rhs [G, B, K, N], sizes [B, X, G] -> [B, M, N]; each
-      group of rows is multiplied by its slice of rhs. Rows after the last group of the result are
+      group of rows is multiplied by its slice of rhs. Rows of the result after the last group are
       zero.
     - If it is contracted: lhs [B, M, K], rhs [B, K, N], sizes [B, X, G] -> [G, B, M, N]; each group
       has a separate result.
