@@ -222,7 +222,7 @@ def check_rows_replicated(aval: AbstractValue) -> None:
     if names_along(aval, 0):
         raise ValueError(
             "scan iterates over the 0th dimension of all xs, which should be replicated: got "
-            f"{aval.str_short()}. Move it by jax.sharding.reshard"
+            f"{aval.str_short()}. Reshard it with jax.sharding.reshard"
         )
 
 
@@ -350,7 +350,7 @@ def concatenate(operation: Operation) -> list[Entries]:
         listed = ", ".join([repr(PartitionSpec(*spec)) for spec in operation.specs])
         operation.refuse(
             f"concatenate: along axis {axis} all operands must have the same sharding, but their "
-            f"shardings are {listed}; jax.reshard moves them"
+            f"shardings are {listed}; reshard some of them with jax.reshard"
         )
     shape = list(operation.shapes[0])
     shape[axis] = 1  # sizes differ along this axis
@@ -430,7 +430,7 @@ def unreduced_product(operation: Operation, out_sharding: NamedSharding) -> None
     if any([s.spec.unreduced for s in map(sharding_of, operation.avals) if s is not None]):
         operation.refuse(
             "dot_general: with `out_sharding`, no operand may be unreduced; jax.reshard sums the "
-            "shards of an unreduced operand"
+            "partial sums of an operand"
         )
     unreduced = out_sharding.spec.unreduced
     if not unreduced:
