@@ -85,7 +85,7 @@ def test_spans_know_their_first_position_and_the_end(bounds):
         ),
         ([0, 1], TypeError, r"x\[sequence\]"),
         ("name", TypeError, "no named fields"),
-        (1.5, TypeError, "integers or booleans, not float64"),
+        (1.5, TypeError, r"must be an integer, not the number 1.5 \(float64\); convert it"),
         (object(), IndexError, "an index must be an integer, a slice"),
         (Slice(0.5, 2), TypeError, "`start` must be an integer scalar"),
     ],

@@ -160,7 +160,7 @@ ERRORS = [
     (lambda v: v[[0, 1]], TypeError, "array or a tuple, but it is <class 'list'>"),
     (lambda v: v[0, 1], IndexError, "2 axes, but the array has rank 1"),
     (lambda v: v["a"], TypeError, "an index cannot be the string 'a'"),
-    (lambda v: v[1.0], TypeError, "array of integers or booleans, not float"),
+    (lambda v: v[1.0], TypeError, "must be an integer, not the number 1.0"),
     (lambda v: v[np.array([True, False])], IndexError, "position 0 of the index has shape"),
     (lambda v: v[..., ...], IndexError, "one ellipsis at most, but there are 2"),
     (

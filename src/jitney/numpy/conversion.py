@@ -222,8 +222,8 @@ def _uneven(rows: list[Any]) -> str:
         if len(lengths) > 1:
             shown = ", ".join(map(str, lengths))
             return (
-                f"nested lists must have the same length, but those at depth {len(shape)} have the "
-                f"lengths {shown}; use jnp.nan for missing elements"
+                f"nested lists must have the same length, but the elements of the array of shape "
+                f"{shape} are lists of lengths {shown}; use jnp.nan for missing elements"
             )
         shape, level = (*shape, lengths[0]), [y for x in level for y in x]
     return f"at depth {len(shape)}, there must be only scalars, or only lists of the same length"

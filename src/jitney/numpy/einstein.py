@@ -137,8 +137,8 @@ def _what_is_wrong(subscripts: object, shapes: Sequence[tuple[int, ...]]) -> str
                 seen[label] = k, size
             elif size not in (1, known):
                 return (
-                    f"label '{label}' must have the same size everywhere, but it has size {known} in "
-                    f"operand {first} and size {size} in operand {k}"
+                    f"label '{label}' must have the same size everywhere, but its sizes in operand "
+                    f"{first} ({known}) and in operand {k} ({size}) differ"
                 )
     missing = [label for label in output if label not in seen]
     return f"label '{missing[0]}' of the result does not occur in any operand" if missing else ""

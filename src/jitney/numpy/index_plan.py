@@ -304,7 +304,10 @@ def _canonical_item(x: Index) -> Item:
     if _is_sequence(x):
         x = _array_of_sequence(x)
     elif isinstance(x, _NUMBERS):
-        x = np.asarray(x)
+        raise TypeError(
+            f"x[...]: an index must be an integer, not the number {x} "
+            f"({dtypes.long_name(np.asarray(x).dtype)}); convert it, for example with int() or //"
+        )
     elif not isinstance(x, _ARRAYS):
         if hasattr(x, "__jax_array__"):
             x = as_value(x)
@@ -321,7 +324,7 @@ def _canonical_item(x: Index) -> Item:
     if not _is_mask(x) and not dtypes.issubdtype(dtype, np.integer):
         raise TypeError(
             "x[array]: an index must be an array of integers or booleans, not "
-            f"{dtypes.long_name(dtype)}"
+            f"{dtypes.long_name(dtype)}; convert it with `.astype(int)`"
         )
     return x
 
