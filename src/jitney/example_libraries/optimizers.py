@@ -6,8 +6,8 @@ An optimizer is a triple of functions:
     update_fun(step, gradients, state) -> state
     get_params(state) -> params
 
-Each is written for a single array and extended to pytrees by `optimizer`. The state is a pytree
-too, so that it can be passed through `jit`, `scan` and other transformations.
+These functions are written for a single array, and are extended to pytrees by `optimizer`. The
+state is a pytree, too, so that it can be passed through `jit`, `scan` and other transformations.
 
 Sources: Qian, On the momentum term in gradient descent, 1999; Nesterov, 1983, in the form of
 Sutskever et al., 2013; Duchi et al., Adaptive subgradient methods, 2011 (adagrad); Tieleman and
@@ -57,12 +57,12 @@ Updates = Params  # gradients
 
 
 class OptimizerState(NamedTuple):
-    """The optimizer states of all parameter arrays, with their structure.
+    """The optimizer states of all parameter arrays, and their pytree structures.
 
     Attributes:
-      packed_state: for each array, the leaves of its state.
+      packed_state: the leaves of the state of each array.
       tree_def: structure of the parameters.
-      subtree_defs: for each array, the structure of its state.
+      subtree_defs: the structure of the state of each array.
     """
 
     packed_state: Sequence[Sequence[Array]]
@@ -99,7 +99,7 @@ def optimizer(
         ],
     ],
 ) -> Callable[..., Optimizer]:
-    """Decorates an optimizer of one array, making it an optimizer of pytrees of arrays.
+    """Extends an optimizer of a single array to pytrees of arrays; a decorator.
 
     Example:
       >>> @optimizers.optimizer
@@ -136,16 +136,16 @@ def optimizer(
             gradients, tree = tree_flatten(grad_tree)
             if tree != opt_state.tree_def:
                 raise TypeError(
-                    "optimizer: the gradients must have the structure of the parameters, but are "
-                    f"{tree}, and the parameters {opt_state.tree_def}"
+                    "optimizer: gradients and parameters must have the same pytree structure, but "
+                    f"got {tree} and {opt_state.tree_def}"
                 )
             states = zip(gradients, states_of(opt_state), strict=True)
             new = packed([update(i, g, state) for g, state in states], tree)
             for before, after in zip(opt_state.subtree_defs, new.subtree_defs, strict=True):
                 if before != after:
                     raise TypeError(
-                        "optimizer: an update must keep the structure of an array's state, but "
-                        f"changes {before} to {after}"
+                        "optimizer: an update must not change the pytree structure of a state, but "
+                        f"it changed from {before} to {after}"
                     )
             return new
 
@@ -164,10 +164,10 @@ def optimizer(
 
 @optimizer
 def sgd(step_size: float | Schedule):
-    """Returns an optimizer by gradient descent: x - step_size * g.
+    """Returns a gradient descent optimizer, whose update is x - step_size * g.
 
     Args:
-      step_size: positive scalar, or schedule: a function from the step index to one.
+      step_size: positive scalar, or schedule, which is a function from the step index to a scalar.
 
     Example:
       >>> init, update, get_params = optimizers.sgd(0.5)
@@ -184,7 +184,7 @@ def sgd(step_size: float | Schedule):
 
 @optimizer
 def momentum(step_size: float | Schedule, mass: float):
-    """Returns gradient descent with momentum: it steps along the velocity v = mass * v + g."""
+    """Returns a gradient descent optimizer with momentum, which steps along v = mass * v + g."""
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Array, state: Arrays) -> Arrays:
@@ -197,7 +197,10 @@ def momentum(step_size: float | Schedule, mass: float):
 
 @optimizer
 def nesterov(step_size: float | Schedule, mass: float):
-    """Returns gradient descent with Nesterov momentum: it steps along mass * v + g."""
+    """Returns a gradient descent optimizer with Nesterov momentum.
+
+    It updates the velocity, v = mass * v + g, and steps along mass * v + g.
+    """
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Array, state: Arrays) -> Arrays:
@@ -229,8 +232,8 @@ def adagrad(step_size: float | Schedule, momentum: float = 0.9):
 def rmsprop(step_size: float | Schedule, gamma: float = 0.9, eps: float = 1e-8):
     """Returns the RMSProp optimizer.
 
-    Gradients are divided by the square root of a moving average, of decay `gamma`, of their
-    squares.
+    Gradients are divided by the square root of a moving average of their squares, with decay rate
+    `gamma`.
     """
     rate = make_schedule(step_size)
 
@@ -260,10 +263,12 @@ def rmsprop_momentum(
 
 @optimizer
 def adam(step_size: float | Schedule, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8):
-    """Returns the Adam optimizer: bias-corrected moving averages of gradients and their squares.
+    """Returns the Adam optimizer.
+
+    It uses bias-corrected moving averages of gradients and of their squares.
 
     Args:
-      step_size: positive scalar, or schedule: a function from the step index to one.
+      step_size: positive scalar, or schedule, which is a function from the step index to a scalar.
       b1, b2: decay rates of the averages.
       eps: added to the square root in the denominator.
 
@@ -287,7 +292,7 @@ def adam(step_size: float | Schedule, b1: float = 0.9, b2: float = 0.999, eps: f
 
 @optimizer
 def adamax(step_size: float | Schedule, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8):
-    """Returns the AdaMax optimizer: Adam with a decaying maximum of gradient magnitudes."""
+    """Returns the AdaMax optimizer, a variant of Adam with a decaying maximum of magnitudes."""
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Array, state: Arrays) -> Arrays:
@@ -304,7 +309,7 @@ def adamax(step_size: float | Schedule, b1: float = 0.9, b2: float = 0.999, eps:
 def sm3(step_size: float | Schedule, momentum: float = 0.9):
     """Returns the SM3 optimizer.
 
-    It is `adagrad` with sums of squares for each index of each axis instead of each element.
+    It is like `adagrad`, with sums of squares for each index of each axis instead of each element.
     """
     rate = make_schedule(step_size)
 
@@ -358,7 +363,7 @@ def inverse_time_decay(
 ) -> Schedule:
     """Returns the schedule step_size / (1 + decay_rate * i / decay_steps).
 
-    If `staircase`, i / decay_steps is rounded down.
+    If `staircase` is True, i / decay_steps is rounded down.
     """
     if staircase:
         return lambda i: step_size / (1 + decay_rate * jnp.floor(i / decay_steps))
@@ -368,9 +373,9 @@ def inverse_time_decay(
 def polynomial_decay(
     step_size: float, decay_steps: float, final_step_size: float, power: float = 1.0
 ) -> Schedule:
-    """Returns a schedule that decays from `step_size` to `final_step_size` within `decay_steps`.
+    """Returns a schedule that decays from `step_size` to `final_step_size` in `decay_steps` steps.
 
-    The difference to `final_step_size` is proportional to (1 - i / decay_steps) ** power.
+    The difference from `final_step_size` is proportional to (1 - i / decay_steps) ** power.
     """
 
     def schedule(i: Step) -> Array:
@@ -386,18 +391,19 @@ def piecewise_constant(
     """Returns a schedule whose value is `values[k]` after k of the `boundaries` have been passed.
 
     Raises:
-      ValueError: unless both are vectors and there is one value more than boundaries.
+      ValueError: if the arguments are not vectors, or the number of values is not one more than the
+        number of boundaries.
     """
     boundaries, values = jnp.array(boundaries), jnp.array(values)
     if not boundaries.ndim == values.ndim == 1:
         raise ValueError(
-            "piecewise_constant: `boundaries` and `values` must have one axis each, but have the "
-            f"shapes {boundaries.shape} and {values.shape}"
+            "piecewise_constant: `boundaries` and `values` must have one axis each, but got shapes "
+            f"{boundaries.shape} and {values.shape}"
         )
     if boundaries.shape[0] != values.shape[0] - 1:
         raise ValueError(
-            "piecewise_constant: there must be one more value than boundaries, but there are "
-            f"{values.shape[0]} and {boundaries.shape[0]}"
+            "piecewise_constant: there must be one more value than boundaries, but got "
+            f"{values.shape[0]} values and {boundaries.shape[0]} boundaries"
         )
     return lambda i: values[jnp.sum(i > boundaries)]
 
@@ -406,14 +412,14 @@ def make_schedule(scalar_or_schedule: float | Schedule) -> Schedule:
     """Returns a schedule unchanged, and converts a scalar to a constant schedule.
 
     Raises:
-      TypeError: for anything else.
+      TypeError: if the argument is neither a function nor a scalar.
     """
     if callable(scalar_or_schedule):
         return scalar_or_schedule
     if np.ndim(scalar_or_schedule) == 0:
         return constant(scalar_or_schedule)
     raise TypeError(
-        f"make_schedule: needs a number or a function, but got {type(scalar_or_schedule)}"
+        f"make_schedule: expected a number or a function, but got {type(scalar_or_schedule)}"
     )
 
 
@@ -426,7 +432,7 @@ def l2_norm(tree: PyTree) -> Array:
 
 
 def clip_grads(grad_tree: Updates, max_norm: ArrayLike) -> Updates:
-    """Scales gradients such that their `l2_norm` is at most `max_norm`."""
+    """Scales gradients such that the `l2_norm` of the pytree is at most `max_norm`."""
     norm = l2_norm(grad_tree)
     return tree_map(lambda g: jnp.where(norm < max_norm, g, g * (max_norm / norm)), grad_tree)
 
@@ -435,21 +441,22 @@ def clip_grads(grad_tree: Updates, max_norm: ArrayLike) -> Updates:
 
 
 class JoinPoint:
-    """A leaf of a pytree that holds another pytree, `subtree`."""
+    """A pytree leaf that wraps another pytree, `subtree`."""
 
     def __init__(self, subtree: PyTree) -> None:
         self.subtree = subtree
 
     def __iter__(self) -> Iterator[object]:
-        """Yields the subtree, for `x, = join_point`."""
+        """Yields the subtree, so that it can be unpacked by `x, = join_point`."""
         yield self.subtree
 
 
 def unpack_optimizer_state(opt_state: OptimizerState) -> object:
-    """Returns a pytree of the structure of the parameters with a `JoinPoint` of each array's state.
+    """Converts an optimizer state to a pytree with the structure of the parameters.
 
-    It serves to write states to files without the structures of pytrees. `pack_optimizer_state` is
-    the inverse.
+    Its leaves are `JoinPoint`s that hold the states of the arrays. This form contains no pytree
+    structures, and is convenient for writing states to files. `pack_optimizer_state` is the
+    inverse.
     """
     packed_state, tree, subtrees = opt_state
     states = [tree_unflatten(s, leaves) for s, leaves in zip(subtrees, packed_state, strict=True)]
@@ -457,14 +464,14 @@ def unpack_optimizer_state(opt_state: OptimizerState) -> object:
 
 
 def pack_optimizer_state(marked_pytree: PyTree) -> OptimizerState:
-    """Returns the optimizer state that `unpack_optimizer_state` unpacked.
+    """Converts the result of `unpack_optimizer_state` back to an optimizer state.
 
     Raises:
       ValueError: if a leaf is not a `JoinPoint`.
     """
     sentinels, tree = tree_flatten(marked_pytree)
     if not all(isinstance(s, JoinPoint) for s in sentinels):
-        raise ValueError("pack_optimizer_state: all leaves must be JoinPoints")
+        raise ValueError("pack_optimizer_state: all leaves of the pytree must be JoinPoints")
     flat = [tree_flatten(s.subtree) for s in sentinels]
     return OptimizerState(
         tuple([leaves for leaves, _ in flat]), tree, tuple([subtree for _, subtree in flat])

@@ -3,9 +3,9 @@
     init_fun(rng, input_shape) -> (output_shape, params)
     apply_fun(params, inputs, **kwargs) -> outputs
 
-`serial` and `parallel` compose layers into one. A size of -1 in a shape, for example of the batch,
-stands for any size. Keyword arguments, such as the key `rng` that `Dropout` needs, are passed to
-all layers.
+`serial` and `parallel` combine several layers into one. A size of -1 in a shape, for example the
+batch size, stands for any size. Keyword arguments, such as the key `rng` that `Dropout` needs, are
+passed to all layers.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ InitFun = Callable[[Array, PyTree], tuple[PyTree, PyTree]]
 ApplyFun = Callable[..., PyTree]
 Layer = tuple[InitFun, ApplyFun]
 
-# Names that programs import from this module.
+# Names that user programs import from this module.
 logsoftmax = log_softmax
 glorot = glorot_normal
 randn = normal
@@ -58,7 +58,7 @@ _WEIGHTS, _BIAS, _CHANNEL_BIAS = glorot_normal(), normal(), normal(1e-6)
 
 
 def Dense(out_dim: int, W_init: Initializer = _WEIGHTS, b_init: Initializer = _BIAS) -> Layer:
-    """Returns a fully connected layer: inputs times weights plus a bias, along the last axis.
+    """Returns a fully connected layer: the inputs times weights, plus a bias, along the last axis.
 
     Example:
       >>> init, apply = stax.serial(stax.Dense(8), stax.Relu, stax.Dense(1))
@@ -90,7 +90,7 @@ def _convolution(
     strides: Sequence[int] | None, padding: str | Sequence[tuple[int, int]], W_init: Initializer | None,
     b_init: Initializer, convolve: _Convolve, output_shape: _OutputShape,
 ) -> Layer:  # fmt: skip
-    """Returns a layer that applies `convolve`, whose output shape `output_shape` computes."""
+    """Returns a layer that applies `convolve`; `output_shape` computes the shape of its result."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     steps = tuple(strides or (1,) * len(filter_shape))
     w_init = W_init or glorot_normal(rhs_spec.index("I"), rhs_spec.index("O"))
@@ -126,7 +126,7 @@ def GeneralConv(
     """Returns a layer that applies `lax.conv_general_dilated` and adds a bias for each channel.
 
     Args:
-      dimension_numbers: axes of images, kernels and results, such as ("NHWC", "HWIO", "NHWC").
+      dimension_numbers: axes of inputs, kernels and outputs, such as ("NHWC", "HWIO", "NHWC").
       out_chan: number of output channels.
       filter_shape: sizes of the window.
       strides: strides of the window, 1 by default.
@@ -150,7 +150,7 @@ def GeneralConvTranspose(
 ) -> Layer:
     """Returns a layer that applies `lax.conv_transpose` and adds a bias for each channel.
 
-    The arguments are those of `GeneralConv`.
+    See `GeneralConv` for the arguments.
     """
     return _convolution(
         dimension_numbers, out_chan, filter_shape, strides, padding, W_init, b_init,
@@ -176,8 +176,8 @@ def BatchNorm(
 ) -> Layer:
     """Returns a batch normalization layer.
 
-    It standardizes its inputs to mean 0 and variance 1 along `axis`, then multiplies by gamma (if
-    `scale`) and adds beta (if `center`).
+    The layer standardizes its inputs to mean 0 and variance 1 along `axis`. Then it multiplies them
+    by gamma if `scale` is True, and adds beta if `center` is True.
     """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
 
@@ -201,8 +201,9 @@ def BatchNorm(
 def Dropout(rate: float, mode: str = "train") -> Layer:
     """Returns a dropout layer.
 
-    In mode "train" each input is kept with probability `rate`, and divided by it; the others are
-    set to 0. In other modes inputs are unchanged. The layer needs a key, `rng`, in all modes.
+    In mode "train", each input is kept with probability `rate` and divided by `rate`; other inputs
+    are set to 0. In other modes the inputs are returned unchanged. The layer requires a key, `rng`,
+    in all modes.
     """
 
     def init_fun(rng: Array, input_shape: PyTree) -> tuple[Shape, tuple[()]]:
@@ -212,8 +213,8 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
         rng = kwargs.get("rng")
         if rng is None:
             raise ValueError(
-                "stax.Dropout: in the mode 'train' the layer draws at random, so its function "
-                "needs a key, for example apply_fun(params, inputs, rng=jax.random.key(0))"
+                "stax.Dropout: the layer requires a key, which is passed as the keyword argument "
+                "`rng`, for example apply_fun(params, inputs, rng=jax.random.key(0))"
             )
         if mode != "train":
             return inputs
@@ -276,7 +277,7 @@ def _pooling(
 ) -> Layer:  # fmt: skip
     """Returns a layer that reduces windows with `reducer`.
 
-    The result is `rescale(sums, numbers of elements in the windows)` if `rescale` is given.
+    If `rescale` is given, the result is `rescale(reduced windows, numbers of their elements)`.
     """
     steps = tuple(strides or (1,) * len(window_shape))
     batch, channel = (
@@ -293,7 +294,7 @@ def _pooling(
     window, step = with_others(window_shape), with_others(steps)
 
     def init_fun(rng: Array, input_shape: PyTree) -> tuple[Shape, tuple[()]]:
-        # Along axes that the window does not cover, a size of -1 is kept.
+        # A size of -1 is kept along axes that the window does not cover.
         pads = lax.padtype_to_pads(input_shape, window, step, padding)
         out = [
             n if w == s == 1 else (n + low + high - w) // s + 1
@@ -324,7 +325,8 @@ def MaxPool(
       window_shape: sizes of the window along the spatial axes.
       strides: strides of the window, 1 by default.
       padding: "VALID" or "SAME"; padding does not affect the results.
-      spec: names of the axes, such as "NCHW"; by default batches are first and channels last.
+      spec: names of the axes, such as "NCHW"; by default the batch axis is first and the channel
+        axis last.
     """
     return _pooling(lax.max, -np.inf, window_shape, strides, padding, spec)
 
@@ -353,7 +355,7 @@ def AvgPool(
 
 
 def FanOut(num: int) -> Layer:
-    """Returns a layer whose output is a list of its input, `num` times."""
+    """Returns a layer whose output is a list that contains the input `num` times."""
 
     def init_fun(rng: Array, input_shape: PyTree) -> tuple[list[Shape], tuple[()]]:
         return [input_shape] * num, ()
@@ -392,9 +394,10 @@ def FanInConcat(axis: int = -1) -> Layer:
 
 
 def serial(*layers: Layer) -> Layer:
-    """Returns a layer that applies layers one after the other.
+    """Returns a layer that applies `layers` one after the other.
 
-    Its parameters are the list of theirs. A key `rng` is split, one key for each layer.
+    Its parameters are a list of the parameters of the layers. A key `rng` is split into one key for
+    each layer.
     """
     inits, applies = [init for init, _ in layers], [apply for _, apply in layers]
 
@@ -417,10 +420,10 @@ def serial(*layers: Layer) -> Layer:
 
 
 def parallel(*layers: Layer) -> Layer:
-    """Returns a layer that applies each layer to its own input.
+    """Returns a layer that applies each of `layers` to its own input.
 
-    Inputs, outputs and parameters are sequences with one entry for each layer. A key `rng` is
-    split, one key for each layer.
+    Inputs, outputs and parameters are sequences with one entry for each layer. A key `rng` is split
+    into one key for each layer.
     """
     inits, applies = [init for init, _ in layers], [apply for _, apply in layers]
 
@@ -445,7 +448,7 @@ def parallel(*layers: Layer) -> Layer:
 
 
 def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
-    """Returns a layer that applies `make_layer(input shape)`."""
+    """Returns a layer that applies `make_layer(input_shape)`, a layer that depends on the shape."""
 
     def init_fun(rng: Array, input_shape: PyTree) -> tuple[object, object]:
         return make_layer(input_shape)[0](rng, input_shape)

@@ -72,7 +72,8 @@ def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
 
     Args:
       x: Hermitian matrices (..., n, n), floating or complex.
-      symmetrize_input: whether to factor (x + x^H) / 2; otherwise only the lower triangle is read.
+      symmetrize_input: whether to factorize (x + x^H) / 2; otherwise only the lower triangle of x
+        is read.
 
     Returns: array of the shape and dtype of x.
 
@@ -87,7 +88,7 @@ def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
 
 
 def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
-    """Computes the upper triangular S with S^T @ S = R^T @ R + w w^T: a rank-one update.
+    """Computes a rank-one update: the upper triangular S with S^T @ S = R^T @ R + w w^T.
 
     Args:
       r_matrix: upper triangular matrix R (n, n).
@@ -109,14 +110,14 @@ def eig(
 
     Args:
       x: matrices (..., n, n), floating or complex.
-      compute_left_eigenvectors: whether left eigenvectors are returned.
-      compute_right_eigenvectors: whether right eigenvectors are returned.
-      enable_eigvec_derivs: whether eigenvectors can be differentiated.
+      compute_left_eigenvectors: whether to return left eigenvectors.
+      compute_right_eigenvectors: whether to return right eigenvectors.
+      enable_eigvec_derivs: whether to allow differentiation of eigenvectors.
       implementation: accepted for compatibility.
       use_magma: accepted for compatibility.
 
-    Returns: [eigenvalues, left eigenvectors, right eigenvectors], without those that are not
-      requested; all complex. Eigenvectors are columns of length 1.
+    Returns: [eigenvalues, left eigenvectors, right eigenvectors], without eigenvectors that are not
+      requested; all arrays are complex. Eigenvectors are columns of length 1.
     """
     return eig_p.bind(
         x, compute_left_eigenvectors=compute_left_eigenvectors,
@@ -138,8 +139,8 @@ def eigh(
 
     Args:
       x: matrices (..., n, n), floating or complex.
-      lower: whether the lower triangle is read, or the upper one.
-      symmetrize_input: whether to decompose (x + x^H) / 2, so that both triangles count.
+      lower: whether to read only the lower triangle; otherwise only the upper triangle is read.
+      symmetrize_input: whether to decompose (x + x^H) / 2, which uses both triangles.
       sort_eigenvalues: accepted for compatibility; eigenvalues are always sorted.
       subset_by_index: half-open range of the eigenvalues to return.
       implementation: accepted for compatibility.
@@ -166,8 +167,8 @@ def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
     Args:
       a: matrices (..., n, n), floating or complex.
 
-    Returns: (Hessenberg form, with the Householder vectors stored below the subdiagonal; scalar
-      factors tau of the reflections, (..., n - 1)).
+    Returns: (matrices, taus): the Hessenberg form, with the Householder vectors stored below the
+      subdiagonal, and the scalar factors tau of the reflections, (..., n - 1).
     """
     form, taus = hessenberg_p.bind(a)
     return form, taus
@@ -191,8 +192,9 @@ def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
     Args:
       x: matrices (..., m, n), floating or complex.
 
-    Returns: (L below the diagonal and U on and above it, in one matrix; pivots: row exchanges;
-      permutation of the rows). The unit diagonal of L is not stored.
+    Returns: (factors, pivots, permutation): matrices that hold L below the diagonal and U on and
+      above it, row exchanges, and the permutation of the rows. The unit diagonal of L is not
+      stored.
 
     Example:
       >>> factors, pivots, permutation = lax.linalg.lu(jnp.array([[1.0, 2.0], [4.0, 4.0]]))
@@ -207,7 +209,7 @@ def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
 
 
 def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
-    """Converts row exchanges, as `lu` returns them, to a permutation of `permutation_size` rows."""
+    """Converts the row exchanges that `lu` returns to a permutation of `permutation_size` rows."""
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=permutation_size)
 
 
@@ -285,16 +287,16 @@ def svd(
     subset_by_index: tuple[int, int] | None = None,
     algorithm: SvdAlgorithm | None = None,
 ) -> Any:
-    """Computes the singular value decomposition x = U @ diag(s) @ V^H, with s descending.
+    """Computes the singular value decomposition x = U @ diag(s) @ V^H, with s in descending order.
 
     Args:
       x: matrices (..., m, n), floating or complex.
       full_matrices: whether U and V^H are square; otherwise their inner size is min(m, n).
-      compute_uv: whether U and V^H are computed.
+      compute_uv: whether to compute U and V^H.
       subset_by_index: half-open range of the singular values to return.
       algorithm: accepted for compatibility.
 
-    Returns: (U, s, V^H), or s alone unless `compute_uv`.
+    Returns: (U, s, V^H), or s alone if `compute_uv` is False.
 
     Example:
       >>> lax.linalg.svd(jnp.array([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False)
@@ -318,7 +320,7 @@ def symmetric_product(
       c_matrix: symmetric matrices C (..., n, n).
       alpha: factor of the product.
       beta: factor of C.
-      symmetrize_output: accepted for compatibility: both triangles are always computed.
+      symmetrize_output: accepted for compatibility; both triangles are always computed.
     """
     return symmetric_product_p.bind(a_matrix, c_matrix, alpha=alpha, beta=beta)
 
@@ -336,13 +338,13 @@ def triangular_solve(
     """Solves op(a) @ X = b for X if `left_side`, otherwise X @ op(a) = b.
 
     Args:
-      a: triangular matrices (..., n, n); the other triangle is not read.
-      b: right-hand sides; a single vector may have one axis less than `a`.
-      left_side: whether `a` is on the left of X, or on the right.
-      lower: whether `a` is lower triangular, or upper.
+      a: triangular matrices (..., n, n), of which only the lower or upper triangle is read.
+      b: right-hand sides; a single vector can have one axis fewer than `a`.
+      left_side: whether `a` is on the left of X; otherwise it is on the right.
+      lower: whether `a` is lower triangular; otherwise it is upper triangular.
       transpose_a: whether op transposes `a`.
       conjugate_a: whether op conjugates `a`.
-      unit_diagonal: whether the diagonal of `a` is taken as ones and not read.
+      unit_diagonal: whether to assume ones on the diagonal of `a`, without reading it.
 
     Returns: array of the shape and dtype of b.
 
@@ -369,10 +371,11 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Arra
 
     Args:
       a: matrices (..., n, n), floating or complex, with n >= 1.
-      lower: whether only the lower triangle is read, or only the upper one.
+      lower: whether to read only the lower triangle; otherwise only the upper triangle is read.
 
-    Returns: (matrices that hold the Householder vectors; real diagonal (..., n); real off-diagonal
-      (..., n - 1); scalar factors tau of the reflections, (..., n - 1)).
+    Returns: (matrices, d, e, taus): matrices that hold the Householder vectors, the real diagonal
+      (..., n), the real off-diagonal (..., n - 1), and the scalar factors tau of the reflections,
+      (..., n - 1).
     """
     factors, d, e, taus = tridiagonal_p.bind(a, lower=lower)
     return factors, d, e, taus
@@ -388,9 +391,9 @@ def tridiagonal_solve(
       d: main diagonal (..., n).
       du: superdiagonal (..., n); the last element is not read.
       b: right-hand sides (..., n, k).
-      perturb_singular: what to return where T is singular: if False, NaN; if True, a large but
-        finite solution for a slightly perturbed matrix, as inverse iteration needs it (Golub and
-        Van Loan, Matrix Computations, 7.6.1).
+      perturb_singular: whether to solve with a slightly perturbed matrix where T is singular. The
+        solution is then large but finite, as required for inverse iteration (Golub and Van Loan,
+        Matrix Computations, 7.6.1). Otherwise it is NaN.
     """
     return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=perturb_singular)
 
@@ -403,9 +406,9 @@ def qdwh(
     eps: float | None = None,
     dynamic_shape: tuple[int, int] | None = None,
 ) -> tuple[Array, Array, Array, Array]:
-    """Computes the polar decomposition x = U @ H, H positive semidefinite.
+    """Computes the polar decomposition x = U @ H, where H is positive semidefinite.
 
-    It is computed from the singular value decomposition, hence without iterations.
+    It is computed from the singular value decomposition, without iterations.
 
     Args:
       x: matrices (..., m, n), floating or complex.
@@ -414,8 +417,8 @@ def qdwh(
       eps: accepted for compatibility.
       dynamic_shape: accepted for compatibility.
 
-    Returns: (U, H, number of iterations, whether the iteration converged): the last two are 0 and
-      True.
+    Returns: (U, H, number of iterations, whether the iteration converged). The last two are always
+      0 and True.
     """
     u, s, vh = svd(x, full_matrices=False)
     unitary = mat.matmul(u, vh)

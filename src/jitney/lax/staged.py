@@ -7,7 +7,7 @@ from jitney.core.util.thresholds import threshold
 from jitney.primitives.indexing import dynamic_slice
 from jitney.primitives.signal import fft as fourier
 
-# Number of elements from which a multithreaded transform is much faster than SciPy's.
+# Number of elements above which a multithreaded transform is much faster than SciPy's.
 _LARGE_TRANSFORM = threshold(1 << 15, small=8)
 
 dynamic_index_in_dim = jit_when_traced(

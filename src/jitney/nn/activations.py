@@ -221,7 +221,7 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
       Array([-0.63212055,  0.        ,  2.        ], dtype=float32)
     """
     x = jnp.asarray(x)
-    # The inner `where` keeps the exponential, and its derivative, from overflowing.
+    # The inner `where` prevents overflow of the exponential and of its derivative.
     return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0.0, x)))
 
 
@@ -275,7 +275,7 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 def selu(x: ArrayLike) -> Array:
     """Computes the scaled exponential linear unit (Klambauer et al., 2017).
 
-    Its constants are such that zero mean and unit variance are a fixed point.
+    Its constants are chosen such that zero mean and unit variance are a fixed point.
 
     Args:
       x: array.
@@ -286,7 +286,7 @@ def selu(x: ArrayLike) -> Array:
 def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     """Computes the Gaussian error linear unit x Phi(x) (Hendrycks and Gimpel, 2016).
 
-    Phi is the distribution function of a standard normal variable.
+    Phi is the cumulative distribution function of the standard normal distribution.
 
     Args:
       x: array; integers are converted to the default float.
@@ -308,7 +308,7 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
 
 @jit_when_traced(static_argnames=("axis",))
 def glu(x: ArrayLike, axis: int = -1) -> Array:
-    """Computes the gated linear unit: the first half of x times the sigmoid of the second half.
+    """Computes the gated linear unit: the first half of x, times the sigmoid of the second half.
 
     Args:
       x: array.
@@ -364,7 +364,7 @@ hard_swish = hard_silu
 @repeated
 @jit_when_traced
 def log1mexp(x: ArrayLike) -> Array:
-    """Computes log(1 - exp(-x)) for x > 0, accurate near 0 and far from it (Maechler, 2012).
+    """Computes log(1 - exp(-x)) for x > 0, accurate both near 0 and for large x (Maechler, 2012).
 
     Args:
       x: array; integers are converted to the default float.

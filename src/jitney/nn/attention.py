@@ -2,9 +2,10 @@
 
 If the product of queries and keys is small, it is computed at once. Otherwise it is computed for
 one head and one block of queries at a time, so that memory grows linearly with the sequence length,
-not with its square. Under a causal mask, blocks of queries are grouped in bands, and each band uses
-only the keys up to its last query. Derivatives recompute the weights of a block instead of storing
-them. They are the derivatives of the loops, hence available in every mode and order.
+not with its square. Under a causal mask, blocks of queries are grouped into bands, and each band
+uses only the keys up to its last query. Derivatives recompute the weights of a block instead of
+storing them. Since the loops themselves are differentiated, derivatives of any mode and order are
+available.
 
 Axes in this file: B batches, T queries, S keys and values, K heads of keys, G heads of queries for
 each head of keys, N = K G, H features.
@@ -35,11 +36,11 @@ from jitney.numpy.promotion import check_arraylike
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike
 
-# Products of queries and keys of up to this many elements are computed at once.
+# Products of queries and keys with at most this many elements are computed at once.
 _WHOLE = threshold(1 << 22, small=16)
 # Otherwise about this many elements are computed at a time, and stay in cache.
 _BLOCK = threshold(1 << 17, small=32)
-# Least number of rows: derivatives accumulate into those of all keys once per block.
+# Minimum number of rows: derivatives with respect to all keys are accumulated once per block.
 _LEAST_BLOCK = threshold(256, small=2)
 _BANDS = 4  # of queries under a causal mask, so that 5/8 of the products are computed
 
@@ -47,7 +48,7 @@ R = TypeVar("R")
 
 
 class _Rules(NamedTuple):
-    """The static options: the scale, and which keys a query attends to by position."""
+    """The static options: the scale, and the rules for which positions a query attends to."""
 
     scale: float
     is_causal: bool
@@ -58,7 +59,7 @@ class _Limits(NamedTuple):
     """The bias, mask and key lengths of attention, or None.
 
     Bias and mask are initially [B|1, K|1, T|1, G|1, S|1], and lengths [B|1, 1, 1, 1, 1]. Functions
-    of one batch, or of one head, receive them without the leading axes.
+    that handle one batch or one head receive them without the leading axes.
     """
 
     bias: Array | None
@@ -113,7 +114,8 @@ def _attend(
     query [T, G, H], key and value [S, H], rows [T] -> output [T, G, H], residual [T, G].
     """
     dtype = jnp.promote_types(query.dtype, np.float32)
-    # Queries first: (T, G) are then the rows of a matrix, here and in all products of derivatives.
+    # Queries come first, so that (T, G) are the rows of a matrix, here and in the products of all
+    # derivatives.
     logits = jnp.einsum("TGH,SH->TGS", query, key, preferred_element_type=dtype)
     logits = logits * jnp.array(rules.scale, dtype)
     if limits.bias is not None:
@@ -137,7 +139,7 @@ def _in_blocks(
     count = -(-length // size)
 
     def blocks(x: Array | None) -> Array | None:
-        """Pads the first axis, that of queries, and splits it into (count, size)."""
+        """Pads the first axis, over queries, and splits it into (count, size)."""
         if x is None or x.shape[0] == 1:
             return None if x is None else x[None]
         widths = [(0, count * size - length), *[(0, 0)] * (x.ndim - 1)]
@@ -169,8 +171,8 @@ def _bands(
 ) -> list[tuple[int, int, int]]:
     """Returns (first block, end block, number of keys used) for each band of blocks of queries.
 
-    Under a causal mask alone, the keys above the diagonal are omitted. Under other limits a query
-    may attend to no key, and then averages the values of all keys.
+    If a causal mask is the only limit, the keys above the diagonal are omitted. With other limits,
+    a query may attend to no key; the result is then the average of the values of all keys.
     """
     if not rules.is_causal or rules.window is not None or any(x is not None for x in limits):
         return [(0, count, keys)]
@@ -179,7 +181,7 @@ def _bands(
 
 
 def _part(x: Array | None, first: int, last: int) -> Array | None:
-    """Returns the blocks from `first` to `last`, exclusive, or the one shared by all."""
+    """Returns the blocks from `first` to `last` (exclusive), or the block that all share."""
     return x if x is None or x.shape[0] == 1 else x[first:last]
 
 
@@ -249,8 +251,8 @@ def _lengths(name: str, x: ArrayLike | None, batches: int) -> Array | None:
     x = jnp.asarray(x)
     if x.shape != (batches,) or x.dtype != np.int32:
         raise ValueError(
-            f"dot_product_attention: {name} must be int32[{batches}], one for each batch, but is "
-            f"{x.dtype}{list(x.shape)}"
+            f"dot_product_attention: {name} must be int32[{batches}], with one length for each batch, "
+            f"but got {x.dtype}{list(x.shape)}"
         )
     return x
 
@@ -258,27 +260,27 @@ def _lengths(name: str, x: ArrayLike | None, batches: int) -> Array | None:
 def _check_operands(query: Array, key: Array, value: Array) -> None:
     if query.ndim not in (3, 4) or not query.ndim == key.ndim == value.ndim:
         raise ValueError(
-            "dot_product_attention: query, key and value must have three axes (length, heads, "
-            f"features), or four, batches first, but have shapes {query.shape}, {key.shape} and "
+            "dot_product_attention: query, key and value must have axes (length, heads, features) "
+            f"or (batch, length, heads, features), but got shapes {query.shape}, {key.shape} and "
             f"{value.shape}"
         )
     if not query.dtype == key.dtype == value.dtype:
         raise ValueError(
-            "dot_product_attention: query, key and value must be of one dtype, but are of "
+            "dot_product_attention: query, key and value must have the same dtype, but got "
             f"{query.dtype}, {key.dtype} and {value.dtype}"
         )
     if key.shape != value.shape:
         raise ValueError(
-            "dot_product_attention: key and value must agree in shape, but have the shapes "
+            "dot_product_attention: key and value must have the same shape, but got "
             f"{key.shape} and {value.shape}"
         )
     same = query.ndim == 3 or query.shape[0] == key.shape[0]
     heads, kv_heads = query.shape[-2], key.shape[-2]
     if not same or query.shape[-1] != key.shape[-1] or not kv_heads or heads % kv_heads:
         raise ValueError(
-            "dot_product_attention: query and key must agree in batches and features, and the "
-            "number of heads of query must be a multiple of that of key, but the shapes are "
-            f"{query.shape} and {key.shape}"
+            "dot_product_attention: query and key must have the same batch and feature sizes, and "
+            "the number of query heads must be a multiple of the number of key heads, but got "
+            f"shapes {query.shape} and {key.shape}"
         )
 
 
@@ -303,30 +305,32 @@ def dot_product_attention(
 ) -> Array | tuple[Array, Array]:
     """Computes softmax(scale * query key^T + bias) value for each head.
 
-    For long sequences no array of queries times keys is materialized: memory grows with T + S.
+    For long sequences, the logits of all queries and keys are not materialized at once, so that
+    memory grows with T + S instead of T S.
 
     Args:
       query: [B, T, N, H], or [T, N, H] without batches.
-      key, value: [B, S, K, H], or [S, K, H]; N must be a multiple of K. With K = N each query head
-        has its own keys; with K < N, groups of N / K query heads share them (grouped-query
-        attention; multi-query with K = 1).
-      bias: added to the logits; broadcasts to [B, N, T, S].
-      mask: boolean array that broadcasts to [B, N, T, S]: whether a query attends to a key.
+      key, value: [B, S, K, H], or [S, K, H]; N must be a multiple of K. If K = N, each query head
+        has its own keys; if K < N, each group of N / K query heads shares the keys of one head
+        (grouped-query attention, or multi-query attention if K = 1).
+      bias: array that broadcasts to [B, N, T, S], added to the logits.
+      mask: boolean array that broadcasts to [B, N, T, S]; True where a query attends to a key.
       scale: factor of the logits; 1 / sqrt(H) by default.
       is_causal: whether query t attends only to keys s <= t.
-      query_seq_lengths: int32 [B]; results for queries from this position on are 0.
-      key_value_seq_lengths: int32 [B]; keys from this position on are masked.
-      local_window_size: (l, r): query t attends only to keys t - l to t + r; an integer stands for
-        both.
-      implementation: None or "xla"; "cudnn" is not available on a CPU.
+      query_seq_lengths: int32 [B], number of valid queries; the results of the others are 0.
+      key_value_seq_lengths: int32 [B], number of valid keys; the others are masked.
+      local_window_size: pair (l, r): query t attends only to keys t - l to t + r. An integer stands
+        for both l and r.
+      implementation: None or "xla"; "cudnn" is not available on CPUs.
       return_residual: whether to return the logarithms of the softmax denominators as well.
 
-    Returns: array of the shape and dtype of query; with `return_residual`, a pair of it and the
-      residual [B, T, N] or [T, N]. A query that attends to no key yields the mean of all values.
+    Returns: array of the shape and dtype of query; with `return_residual`, a pair of this array and
+      the residual [B, T, N] or [T, N]. For a query that attends to no key, the result is the mean
+      of all values.
 
     Raises:
       ValueError: if shapes or dtypes do not match, or the implementation is unknown.
-      RuntimeError: for "cudnn".
+      RuntimeError: if the implementation is "cudnn".
 
     Example:
       >>> x = jnp.zeros((3, 1, 1))  # three positions, a head, a feature
@@ -338,8 +342,8 @@ def dot_product_attention(
     q, k, v = jnp.asarray(query), jnp.asarray(key), jnp.asarray(value)
     if implementation == "cudnn":
         raise RuntimeError(
-            "dot_product_attention: implementation='cudnn' needs a GPU with cuDNN, but this device is "
-            "a CPU; leave `implementation` out"
+            "dot_product_attention: implementation='cudnn' requires a GPU with cuDNN, but the device "
+            "is a CPU; omit `implementation`"
         )
     if implementation not in (None, "xla"):
         raise ValueError(
@@ -354,7 +358,7 @@ def dot_product_attention(
     shape = (batches, heads, length, keys)
     seen = _by_head("mask", mask, shape, kv_heads)
     if seen is not None and seen.dtype != np.bool_:
-        raise ValueError(f"dot_product_attention: mask must be boolean, but is {seen.dtype}")
+        raise ValueError(f"dot_product_attention: mask must be boolean, but got {seen.dtype}")
     key_lengths = _lengths("key_value_seq_lengths", key_value_seq_lengths, batches)
     if key_lengths is not None:
         key_lengths = key_lengths.reshape(batches, 1, 1, 1, 1)
@@ -368,7 +372,7 @@ def dot_product_attention(
     if query_lengths is not None:
         valid = jnp.arange(length)[None, :] < query_lengths[:, None]
         out = jnp.where(valid[:, :, None, None], out, 0)
-    # As in JAX, the residual is for use in custom derivatives, and has no derivative itself.
+    # As in JAX, the residual is meant for custom derivatives, and has no derivative itself.
     residual = lax.stop_gradient(residual.reshape(batches, length, heads))
     if not has_batches:
         out, residual = out[0], residual[0]

@@ -3,9 +3,9 @@
     init = jax.nn.initializers.he_normal()
     weights = init(key, (inputs, outputs))
 
-Initializers that scale the variance derive the numbers of inputs and outputs of a unit, fan-in and
-fan-out, from the shape: the sizes of the input and output axes, each times the sizes of all other
-axes but the batch axes (the window of a convolution).
+Initializers that scale the variance compute fan-in and fan-out, the numbers of inputs and outputs
+of a unit, from the shape. They are the sizes of the input and output axes, each multiplied by the
+sizes of all other axes except batch axes (the window of a convolution).
 
 Sources: LeCun et al., Efficient BackProp, 1998 (lecun); Glorot and Bengio, Understanding the
 difficulty of training deep feedforward neural networks, 2010 (glorot, xavier); He et al., Delving
@@ -138,7 +138,7 @@ def uniform(scale: float = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
 
 
 def normal(stddev: float = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
-    """Returns an initializer that draws normal variables of mean 0 and standard deviation `stddev`.
+    """Returns an initializer that draws normal values of mean 0 and standard deviation `stddev`.
 
     Example:
       >>> nn.initializers.normal(5.0)(jax.random.key(42), (2, 3)).shape
@@ -154,10 +154,10 @@ def normal(stddev: float = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
 def truncated_normal(
     stddev: float = 1e-2, dtype: DTypeLike | None = None, lower: float = -2.0, upper: float = 2.0
 ) -> Initializer:
-    """Returns an initializer that draws `stddev` times truncated standard normal variables.
+    """Returns an initializer that draws truncated standard normal values, multiplied by `stddev`.
 
-    The standard normal distribution is truncated to [`lower`, `upper`], which makes the standard
-    deviation of the results less than `stddev`.
+    The standard normal distribution is truncated to [`lower`, `upper`], so that the standard
+    deviation of the results is less than `stddev`.
 
     Example:
       >>> bool(abs(nn.initializers.truncated_normal(5.0)(jax.random.key(42), (9,))).max() <= 10)
@@ -180,8 +180,8 @@ def _fans(
     """Returns the fan-in and fan-out of weights of `shape`."""
     if len(shape) < 2 and in_axis == -2:
         raise ValueError(
-            "variance_scaling: weights must have at least two axes, or specify in_axis "
-            f"explicitly, but the shape is {tuple(shape)}"
+            "variance_scaling: weights must have at least two axes unless in_axis is given, but the "
+            f"shape is {tuple(shape)}"
         )
 
     def extent(axes: Axes) -> int:
@@ -206,12 +206,12 @@ def variance_scaling(
 
     Args:
       scale: factor of the variance.
-      mode: divisor of the variance: "fan_in", "fan_out", "fan_avg" (their mean) or "fan_geo_avg"
-        (their geometric mean).
-      distribution: "normal", "uniform", or "truncated_normal": truncated to two standard
-        deviations, and rescaled to the full variance.
+      mode: divisor of the variance: "fan_in", "fan_out", "fan_avg" (the mean of fan-in and fan-out)
+        or "fan_geo_avg" (their geometric mean).
+      distribution: "normal", "uniform", or "truncated_normal", which is truncated to two standard
+        deviations and rescaled to the full variance.
       in_axis, out_axis: axes of inputs and of outputs.
-      batch_axis: axes that count neither for fan-in nor for fan-out.
+      batch_axis: axes that count neither towards fan-in nor towards fan-out.
       dtype: default dtype of the results, real or complex.
 
     Raises:
@@ -231,7 +231,7 @@ def variance_scaling(
             "fan_geo_avg": (fan_in * fan_out) ** 0.5,
         }  # fmt: skip
         if mode not in fans:
-            raise ValueError(f"variance_scaling: mode must be one of {list(fans)}, but is {mode!r}")
+            raise ValueError(f"variance_scaling: mode must be one of {list(fans)}, but got {mode!r}")
         variance = jnp.array(scale / fans[mode], dtype=dtype)
         is_real = not dtypes.issubdtype(dtype, np.complexfloating)
         if distribution == "normal":
@@ -243,7 +243,7 @@ def variance_scaling(
         if distribution != "truncated_normal":
             raise ValueError(
                 "variance_scaling: distribution must be 'truncated_normal', 'normal' or 'uniform', "
-                f"but is {distribution!r}"
+                f"but got {distribution!r}"
             )
         if is_real:
             stddev = jnp.sqrt(variance) / jnp.array(_TRUNCATED_STDDEV, dtype)
@@ -298,7 +298,7 @@ def _named(
 
     Args:
       in_axis, out_axis: axes of inputs and of outputs.
-      batch_axis: axes that count neither for fan-in nor for fan-out.
+      batch_axis: axes that count neither towards fan-in nor towards fan-out.
       dtype: default dtype of the results.
 
     Example:
@@ -349,7 +349,7 @@ def orthogonal(
 
     Args:
       scale: factor of the matrices.
-      column_axis: axis of the columns; all other axes together are the rows. Rows or columns,
+      column_axis: axis of the columns; all other axes are flattened into rows. Rows or columns,
         whichever are fewer, are orthonormal (up to `scale`).
       dtype: default dtype of the results.
 
@@ -387,7 +387,7 @@ def delta_orthogonal(
 ) -> Initializer:
     """Returns an initializer of convolution kernels with an orthogonal matrix at the center.
 
-    All other elements are zeros.
+    All other elements are zero.
 
     Args:
       scale: factor of the matrix.
@@ -395,8 +395,8 @@ def delta_orthogonal(
       dtype: default dtype of the results.
 
     Raises:
-      ValueError: unless a shape has one, two or three spatial axes before those of inputs and
-        outputs; if there are more inputs than outputs.
+      ValueError: if a shape does not consist of one, two or three spatial axes, an input axis and
+        an output axis, or if there are more inputs than outputs.
 
     Example:
       >>> nn.initializers.delta_orthogonal()(jax.random.key(0), (3, 3, 2, 2))[0].any()
@@ -406,12 +406,12 @@ def delta_orthogonal(
     def make(key: Array, shape: Sequence[int], dtype: np.dtype) -> Array:
         if len(shape) not in (3, 4, 5):
             raise ValueError(
-                f"delta_orthogonal: windows must have three to five axes, but the shape is {shape}"
+                f"delta_orthogonal: kernels must have three to five axes, but the shape is {shape}"
             )
         if shape[-1] < shape[-2]:
             raise ValueError(
-                f"delta_orthogonal: there must not be more inputs than outputs, but there are "
-                f"{shape[-2]} and {shape[-1]}"
+                f"delta_orthogonal: there must be at most as many inputs as outputs, but got "
+                f"{shape[-2]} inputs and {shape[-1]} outputs"
             )
         matrix = orthogonal(scale, column_axis, dtype)(key, (shape[-1], shape[-2])[::-1])
         middle = tuple([(n - 1) // 2 for n in shape[:-2]])

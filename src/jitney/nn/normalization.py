@@ -53,7 +53,7 @@ def _softmax(x: ArrayLike, axis: Axis, where: ArrayLike | None) -> Array:
     return result if where is None else jnp.where(where, result, 0)
 
 
-# For `jax_softmax_custom_jvp`: the derivative is a function of the result, the only residual.
+# For `jax_softmax_custom_jvp`: the derivative depends only on the result, which is the residual.
 _softmax_by_its_result = custom_jvp(_softmax, nondiff_argnums=(1,))
 
 
@@ -151,7 +151,7 @@ def standardize(
       Array([-1.,  1.], dtype=float32)
     """
     if algorithm not in ("fast", "stable"):
-        raise ValueError(f'standardize: algorithm must be "fast" or "stable", got {algorithm!r}')
+        raise ValueError(f'standardize: algorithm must be "fast" or "stable", but got {algorithm!r}')
     (x,) = promote_dtypes_inexact(x)
     if mean is None:
         mean = jnp.mean(x, axis, keepdims=True, where=where)
@@ -176,10 +176,10 @@ def one_hot(
 ) -> Array:
     """Returns the one-hot encoding of x: 1 at index x, 0 elsewhere.
 
-    Invalid indices are encoded as zeros.
+    Out-of-bounds indices are encoded as zeros.
 
     Args:
-      x: integer array; other dtypes are deprecated.
+      x: array of integer indices; other dtypes are deprecated.
       num_classes: size of the new axis.
       dtype: dtype of the result; the default float dtype if None.
       axis: position of the new axis.
@@ -199,19 +199,20 @@ def one_hot(
     count = concrete_or_error(
         operator.index,
         num_classes,
-        "`num_classes` is a size of the result of jax.nn.one_hot, so it must be static.",
+        "jax.nn.one_hot: `num_classes` is a size of the result, so it must be static.",
     )
     input_dtype = jnp.asarray(x).dtype
     if not dtypes.issubdtype(input_dtype, np.integer):
         warn(
-            f"jax.nn.one_hot: `x` should be of an integer type, but it is {input_dtype}; cast it",
+            f"jax.nn.one_hot: `x` should have an integer dtype, but it is {input_dtype}; cast it "
+            "with astype",
             DeprecationWarning,
         )
     asked = dtypes.canonicalize_dtype(float if dtype is None else dtype)
     try:
         axis = operator.index(axis)
     except TypeError:
-        raise TypeError(f"jax.nn.one_hot: `axis` must be one integer, but it is {axis!r}") from None
+        raise TypeError(f"jax.nn.one_hot: `axis` must be an integer, but it is {axis!r}") from None
     return placed(_one_hot(x, num_classes=count, dtype=asked, axis=axis), None, out_sharding)
 
 
@@ -221,8 +222,8 @@ def _one_hot(x: ArrayLike, *, num_classes: int, dtype: np.dtype, axis: int) -> A
     out_ndim = x.ndim + 1
     if not -out_ndim <= axis < out_ndim:
         raise ValueError(
-            f"jax.nn.one_hot: `axis` is a position in the result, from {-out_ndim} to {out_ndim - 1}, "
-            f"but it is {axis} for `x` of shape {x.shape}"
+            f"jax.nn.one_hot: `axis`, an axis of the result, must be from {-out_ndim} to "
+            f"{out_ndim - 1} for `x` of shape {x.shape}, but it is {axis}"
         )
     out_axis = axis % out_ndim
     left = jnp.expand_dims(x, (out_axis,))

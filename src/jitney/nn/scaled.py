@@ -1,11 +1,10 @@
 """Matrix products of block-scaled, narrow floating-point operands.
 
-JAX implements them for GPUs only and raises an error on a CPU. Here they are computed by their
-definition: operands are quantized as JAX does, multiplied by their scales, and contracted in
-float32.
+JAX implements them for GPUs only, and raises an error on CPUs. Here they are computed by
+definition: operands are quantized as in JAX, multiplied by their scales, and contracted in float32.
 
-Axes in this file: B batches, M rows of the left operand, N rows of the right one, K contracted, C
-blocks of K.
+Axes in this file: B batches, M rows of the left operand, N rows of the right operand, K contracted
+elements, C blocks along K.
 
 Sources: Open Compute Project, OCP Microscaling Formats (MX) Specification, 2023 (mxfp8); NVIDIA,
 Introducing NVFP4 for efficient and accurate low-precision inference, 2025 (nvfp4).
@@ -47,8 +46,8 @@ class BlockScaleConfig:
       block_size: number of consecutive elements that share a scale.
       data_type: dtype of the quantized elements.
       scale_type: dtype of the scales.
-      global_scale: float32 [1] by which all elements are divided before quantization, or None.
-      infer_only: whether derivatives are not needed.
+      global_scale: divisor of all elements before quantization, float32 [1]; or None.
+      infer_only: whether the operand is used for inference only, without derivatives.
     """
 
     mode: str
@@ -65,12 +64,12 @@ def get_scaled_dot_general_config(
     """Returns the configuration of block quantization for `scaled_dot_general`.
 
     Args:
-      mode: "mxfp8": blocks of 32 elements of 8 bits, with scales that are powers of two; "nvfp4":
-        blocks of 16 elements of 4 bits, with scales of 8 bits and one global scale.
+      mode: "mxfp8" for blocks of 32 elements of 8 bits, with scales that are powers of two; "nvfp4"
+        for blocks of 16 elements of 4 bits, with scales of 8 bits and one global scale.
       global_scale: global scale for "nvfp4", float32 [1]; 1 by default.
 
     Raises:
-      ValueError: for another mode.
+      ValueError: if `mode` is unknown.
 
     Example:
       >>> nn.get_scaled_dot_general_config("mxfp8").block_size
@@ -84,7 +83,7 @@ def get_scaled_dot_general_config(
         numbers = dtypes.float8_e4m3fn, dtypes.float8_e8m0fnu
         return BlockScaleConfig("mxfp8", 32, *numbers, None, False)
     raise ValueError(
-        f"get_scaled_dot_general_config: mode must be 'nvfp4' or 'mxfp8', but is {mode!r}"
+        f"get_scaled_dot_general_config: mode must be 'nvfp4' or 'mxfp8', but got {mode!r}"
     )
 
 
@@ -98,10 +97,11 @@ def scaled_matmul(
     """Computes matrix products lhs rhs^T, with each element multiplied by the scale of its block.
 
     Args:
-      lhs: [B, M, K], of any numeric dtype.
-      rhs: [B, N, K].
-      lhs_scales: [B, M, C]; C must divide K, and each scale applies to K / C consecutive elements.
-      rhs_scales: [B, N, C].
+      lhs: array [B, M, K] of any numeric dtype.
+      rhs: array [B, N, K] of any numeric dtype.
+      lhs_scales: scales [B, M, C] of lhs; C must divide K, and each scale applies to K / C
+        consecutive elements.
+      rhs_scales: scales [B, N, C] of rhs.
       preferred_element_type: dtype of the result; products are accumulated in float32.
 
     Returns: array [B, M, N].
@@ -120,7 +120,7 @@ def scaled_matmul(
     shapes = [z.shape for z in (x, y, x_scales, y_scales)]
     if any(len(s) != 3 for s in shapes):
         raise ValueError(
-            f"scaled_matmul: all operands must have three axes, but have shapes {shapes}"
+            f"scaled_matmul: all operands must have three axes, but got shapes {shapes}"
         )
     (batches, rows, length), (_, columns, _), (_, _, blocks), _ = shapes
     expected = [
@@ -129,9 +129,8 @@ def scaled_matmul(
     ]  # fmt: skip
     if shapes != expected or not blocks or length % blocks:
         raise ValueError(
-            "scaled_matmul: scales must divide the last axis of their matrices into equal "
-            "blocks, the same number for both, and must match the other axes of the matrices, "
-            f"but the shapes of `lhs`, `rhs`, `lhs_scales` and `rhs_scales` are {shapes}"
+            "scaled_matmul: expected lhs [B, M, K], rhs [B, N, K], lhs_scales [B, M, C] and "
+            f"rhs_scales [B, N, C], where C divides K, but got shapes {shapes}"
         )
     left, right = (
         jnp.asarray(z, _FLOAT32) * jnp.repeat(jnp.asarray(s, _FLOAT32), length // blocks, axis=-1)
@@ -144,12 +143,12 @@ def scaled_matmul(
 def _quantized(
     x: Array, config: BlockScaleConfig, global_scale: Array | None
 ) -> tuple[Array, Array]:
-    """Quantizes x [B, M, K]; returns elements [B, M, K] and scales [B, M, C]."""
+    """Quantizes x [B, M, K]; returns the quantized elements [B, M, K] and scales [B, M, C]."""
     size = config.block_size
     if x.shape[-1] == 0 or x.shape[-1] % size:
         raise ValueError(
-            f"scaled_dot_general: contracted sizes must be multiples of {size}, the number of "
-            f"elements that share a scale, but one is {x.shape[-1]}"
+            f"scaled_dot_general: contracted sizes must be multiples of the block size, {size}, but "
+            f"got {x.shape[-1]}"
         )
     x = x.astype(_FLOAT32)
     if global_scale is not None:
@@ -189,7 +188,7 @@ def _product(x: Array, y: Array, configs: Configs, scales: Scales) -> Array:
 
 
 def _is_within(x: Array, config: BlockScaleConfig, scale: Array) -> Array:
-    """Returns which elements were not clipped by quantization."""
+    """Returns a mask of the elements that quantization does not clip."""
     limits = [float(jnp.finfo(t).max) for t in (config.data_type, config.scale_type)]
     return jnp.abs(x) <= scale * math.prod(limits)
 
@@ -247,16 +246,16 @@ def scaled_dot_general(
     configs: Sequence[BlockScaleConfig] | None = None,
     implementation: Literal["cudnn"] | None = None,
 ) -> Array:
-    """Contracts operands after block quantization, in which each block of elements shares a scale.
+    """Contracts two operands after block quantization: the elements of a block share a scale.
 
-    Reverse-mode derivatives treat rounding as the identity. With "nvfp4" their products are not
-    quantized, and derivatives are 0 where an element was clipped.
+    Reverse-mode derivatives treat rounding as the identity. In mode "nvfp4", the products in the
+    backward pass are not quantized, and derivatives are 0 where an element was clipped.
 
     Args:
       lhs, rhs: floating arrays.
       dimension_numbers: as in `lax.dot_general`. The product of the sizes of the contracted axes
-        must be a multiple of the block size; for derivatives with "mxfp8", also that of the free
-        axes.
+        must be a multiple of the block size; for derivatives in mode "mxfp8", the same holds for
+        the free axes.
       preferred_element_type: dtype of the result: float32, bfloat16 or float16.
       configs: configurations for lhs, rhs and cotangents, from `get_scaled_dot_general_config`.
         None contracts the operands without quantization.
@@ -266,7 +265,7 @@ def scaled_dot_general(
 
     Raises:
       ValueError: if contracted sizes are not multiples of the block size.
-      TypeError: if shapes do not match, or for another dtype.
+      TypeError: if shapes do not match, or the dtype of the result is not one of these.
 
     Example:
       >>> x, y = jnp.full((2, 32), 3.0), jnp.full((4, 32), 0.5)
@@ -284,8 +283,8 @@ def scaled_dot_general(
     check_arraylike("scaled_dot_general", lhs, rhs)
     if np.dtype(preferred_element_type) not in _RESULTS:
         raise TypeError(
-            "scaled_dot_general: preferred_element_type must be float32, bfloat16 or float16, but is "
-            f"{np.dtype(preferred_element_type)}"
+            "scaled_dot_general: preferred_element_type must be float32, bfloat16 or float16, but "
+            f"got {np.dtype(preferred_element_type)}"
         )
     x, y = jnp.asarray(lhs), jnp.asarray(rhs)
     eval_shape(partial(lax.dot_general, dimension_numbers=dimension_numbers), x, y)  # its errors

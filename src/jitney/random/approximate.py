@@ -1,7 +1,7 @@
 """Gamma and Poisson variables by approximate formulas without loops: `method="approximate"`.
 
-Every element takes the same small number of operations. The results are those of JAX for the same
-key.
+Every element takes the same small number of operations. For a given key, the results are the same
+as in JAX.
 
 Sources: E. B. Wilson and M. M. Hilferty, "The distribution of chi-square", Proceedings of the
 National Academy of Sciences 17 (1931), for the cube root of a gamma variable, here with fitted
@@ -68,7 +68,7 @@ _CUBE_ROOT = (
 def gamma(
     key: Array, a: ArrayLike, *, shape: Shape, dtype: np.dtype, log_space: bool = False
 ) -> Array:
-    """Draws gamma variables of parameters `a`, broadcast to `shape`, or their logarithms."""
+    """Draws gamma variables with parameters `a`, broadcast to `shape`, or their logarithms."""
     wide = np.promote_types(dtype, np.float32) if dtypes.finfo(dtype).bits < 32 else dtype
     a = lax.convert_element_type(a, wide)
     if a.shape != shape:
@@ -101,7 +101,7 @@ _SERIES = tuple((-1) ** n * 2 / ((n + 1) * (n + 2)) for n in range(1, 10))
 
 @jit_when_traced(name="_poisson_approx", static_argnames=("shape", "dtype"), compiled_from=0)
 def poisson(key: Array, lam: Array, *, shape: Shape, dtype: np.dtype) -> Array:
-    """Draws Poisson variables of means `lam`, floats of `shape`, from normal variables."""
+    """Draws Poisson variables from normal variables; the means `lam` are floats [*shape]."""
     z = normal(key, shape, lam.dtype)
     summed = _by_summing(lam, _normal_distribution(z))
     chosen = where(lam < _constant(_SUMMED_BELOW, lam.dtype), summed, _by_normal(lam, z))
@@ -130,9 +130,9 @@ def _by_summing(lam: Array, u: Array) -> Array:
 
 
 def _by_normal(lam: Array, z: Array) -> Array:
-    """Computes Poisson quantiles of the normal variables z for large means.
+    """Maps normal variables z to Poisson variables of equal quantiles, for large means.
 
-    Three terms of an expansion are corrected by at most one.
+    The sum of three terms of an expansion is corrected by at most one.
     """
     dtype = lam.dtype
     root = lax.sqrt(lam)

@@ -24,7 +24,7 @@ def shape_of(shape: ShapeLike) -> Shape:
     """
     out = canonical_shape(shape)
     if any(n < 0 for n in out):
-        raise TypeError(f"`shape` must have sizes of 0 or more, but is {shape}")
+        raise TypeError(f"sizes in `shape` must be 0 or more, but got {shape}")
     return out
 
 
@@ -32,14 +32,14 @@ def inexact_dtype(name: str, dtype: DTypeLike | None, *, allow_complex: bool = F
     """Returns the requested dtype, canonicalized; `float` by default.
 
     Raises:
-      ValueError: if it is not floating, or complex where that is allowed.
+      ValueError: if the dtype is not floating (or complex, if `allow_complex`).
     """
     dtypes.check_user_dtype_supported(dtype)
     asked = dtypes.requested_dtype(float if dtype is None else dtype)
     kind = np.inexact if allow_complex else np.floating
     if not dtypes.issubdtype(asked, kind):
         allowed = "float or complex" if allow_complex else "float"
-        raise ValueError(f"jax.random.{name}: `dtype` must be {allowed}, but is {asked}")
+        raise ValueError(f"jax.random.{name}: `dtype` must be {allowed}, but got {asked}")
     return asked
 
 
@@ -47,12 +47,12 @@ def integer_dtype(name: str, dtype: DTypeLike | None, default: DTypeLike = int) 
     """Returns the requested dtype, canonicalized; `default` if it is None.
 
     Raises:
-      TypeError: if it is not an integer dtype.
+      TypeError: if the dtype is not an integer dtype.
     """
     dtypes.check_user_dtype_supported(dtype)
     asked = dtypes.requested_dtype(default if dtype is None else dtype)
     if not dtypes.issubdtype(asked, np.integer):
-        raise TypeError(f"jax.random.{name}: `dtype` must be an integer dtype, but is {asked}")
+        raise TypeError(f"jax.random.{name}: `dtype` must be an integer dtype, but got {asked}")
     return asked
 
 
@@ -71,8 +71,7 @@ def broadcast_shape(name: str, shape: ShapeLike | None, *shapes: Shape) -> Shape
         fits = False
     if not fits:
         raise ValueError(
-            f"jax.random.{name}: parameters of the shapes {shapes} do not broadcast to `shape`, "
-            f"which is {asked}"
+            f"jax.random.{name}: parameters of shapes {shapes} do not broadcast to shape={asked}"
         )
     return asked
 
@@ -88,16 +87,16 @@ def promoted(name: str, dtype: np.dtype, *parameters: ArrayLike) -> list[Array]:
         parameter_dtype = dtypes.result_type(x)
         if dtypes.result_type(x, dtype) != dtype:
             raise dtypes.TypePromotionError(
-                f"{name}: parameters must promote to {dtype}, which is drawn, but one is of dtype "
-                f"{parameter_dtype}: cast it, or pass dtype={parameter_dtype}"
+                f"{name}: parameters must promote to {dtype}, the dtype of the result, but one has "
+                f"dtype {parameter_dtype}; cast it, or pass dtype={parameter_dtype}"
             )
     return [lax.convert_element_type(x, dtype) for x in parameters]
 
 
 def exponent(x: ArrayLike) -> Array:
-    """Returns `x` behind an optimization barrier, as the exponent of a power in a sampler.
+    """Returns `x` behind an optimization barrier, for use as an exponent in a sampler.
 
-    The compiler computes powers with a constant exponent differently, in the last bits, and a
-    parameter is constant only within `jit`.
+    The compiler rounds powers with a constant exponent differently, and a parameter is a constant
+    only within `jit`; the barrier makes the results the same in both cases.
     """
     return lax.optimization_barrier(jnp.asarray(x))

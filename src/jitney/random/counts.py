@@ -3,8 +3,8 @@
 For small means the count is the number of steps of a random walk. For large means it is drawn by
 transformed rejection: W. Hörmann, "The transformed rejection method for generating Poisson random
 variables" (PTRS), Insurance: Mathematics and Economics 12 (1993), and "The generation of binomial
-random variates" (BTRS), J. Statist. Comput. Simul. 46 (1993). The method of an element depends on
-its own parameters; rejection is skipped if no element needs it.
+random variates" (BTRS), J. Statist. Comput. Simul. 46 (1993). The method is chosen for each element by
+its parameters; rejection is skipped if no element needs it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import Array, ArrayLike, DTypeLike, ShapeLike
 
-# Means below this use the walk. It is Hörmann's bound for both rejection methods.
+# Smaller means use the walk. This is Hörmann's bound for both rejection methods.
 _SMALL_MEAN = 10
 
 _F32 = np.dtype(np.float32)
@@ -48,23 +48,23 @@ def poisson(
 ) -> Array:
     """Draws from the Poisson distribution of mean `lam`.
 
-    Means below ten use D. E. Knuth, "The Art of Computer Programming" 2, section 3.4.1 (products of
-    uniform variables, as sums of logarithms); others, Hörmann's PTRS. Where `lam` is negative or
-    NaN, the result is -1, which wraps in unsigned dtypes.
+    For means below ten, uniform variables are multiplied, as sums of logarithms (D. E. Knuth, "The
+    Art of Computer Programming" 2, section 3.4.1); for larger means, Hörmann's PTRS is used. Where
+    `lam` is negative or NaN, the result is -1, which wraps around in unsigned dtypes.
 
     Args:
-      key: PRNG key, of the generator threefry2x32 unless `method` is "approximate".
-      lam: means; converted to float32, or the default float for the approximate method.
+      key: PRNG key; of the generator threefry2x32 unless `method` is "approximate".
+      lam: means, converted to float32 (to the default float dtype for the approximate method).
       shape: shape of the result, to which `lam` broadcasts; by default the shape of `lam`.
       dtype: integer dtype; int32 (int64 under x64) by default.
-      method: "exact", or "approximate": quantiles of normal variables by a formula without loops,
-        which is faster; errors of probabilities are below 1e-4.
+      method: "exact", or "approximate" for a faster formula without loops, which maps normal
+        variables to Poisson variables; errors of probabilities are below 1e-4.
       out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
       ValueError: if `dtype` is not an integer dtype, `method` is unknown, or `lam` does not
         broadcast to `shape`.
-      NotImplementedError: for the exact method, if the key is of another generator.
+      NotImplementedError: if the method is "exact" and the key is of another generator.
 
     Example:
       >>> round(float(random.poisson(random.key(0), 3.0, (10_000,)).mean()), 1)
@@ -75,7 +75,8 @@ def poisson(
     name = key_impl(key)
     if name != "threefry2x32" and not is_close:
         raise NotImplementedError(
-            f"poisson supports only keys of threefry2x32, as in JAX, but got one of {name}"
+            f"jax.random.poisson: the exact method supports only keys of threefry2x32, as in JAX, but "
+            f'got a key of {name}; use such a key, or method="approximate"'
         )
     try:
         asked = integer_dtype("poisson", dtype)
@@ -104,12 +105,12 @@ def _poisson(key: Array, lam: Array, *, shape: Shape, dtype: np.dtype) -> Array:
 
 
 def _unless_all(walks: Array, draw: Callable[[], Array], otherwise: Array) -> Array:
-    """Returns `draw()`, which is not computed if all elements use the walk."""
+    """Returns `draw()`, or `otherwise` if all elements use the walk."""
     return lax.cond(jnp.all(walks), lambda: otherwise, draw)
 
 
 def _poisson_walk(key: Array, lam: Array, dtype: np.dtype) -> Array:
-    """Counts the uniform factors until their product falls to exp(-lam), minus one."""
+    """Counts the uniform factors whose product stays above exp(-lam)."""
 
     def step(
         drawn: list[Any], parameters: Sequence[Any], state: streams.State
@@ -126,7 +127,7 @@ def _poisson_walk(key: Array, lam: Array, dtype: np.dtype) -> Array:
 
 
 def _poisson_rejection(key: Array, lam: Array, dtype: np.dtype) -> Array:
-    """Draws by Hörmann's PTRS, for means of at least ten, in the paper's notation."""
+    """Draws by Hörmann's PTRS, for means of at least ten; the notation is that of the paper."""
     log_lam = lax.log(lam)
     b = _constant(0.931, _F32) + _constant(2.53, _F32) * lax.sqrt(lam)
     a = _constant(-0.059, _F32) + _constant(0.02483, _F32) * b
@@ -157,10 +158,10 @@ def binomial(
 ) -> Array:
     """Draws from the binomial distribution of `n` trials of probability `p`, as floats.
 
-    The rarer outcome is counted. For means up to ten, the distances between such outcomes are drawn
-    from the geometric distribution (V. Kachitvichyanukul and B. Schmeiser, "Binomial random variate
-    generation", CACM 31 (1988), compare such methods); otherwise Hörmann's BTRS is used. The result
-    is NaN where `n` or `p` is NaN or negative, and infinite where `n` is.
+    The rarer outcome is counted. For means up to ten, the distances between its occurrences are
+    drawn from the geometric distribution (V. Kachitvichyanukul and B. Schmeiser, "Binomial random
+    variate generation", CACM 31 (1988), compare such methods); otherwise Hörmann's BTRS is used.
+    The result is NaN where `n` or `p` is NaN or negative, and infinite where `n` is infinite.
 
     Args:
       key: PRNG key.
@@ -179,7 +180,7 @@ def binomial(
     key, _ = check_key("binomial", key)
     asked = inexact_dtype("binomial", dtype)
     final = broadcast_shape("binomial", shape, np.shape(n), np.shape(p))
-    # The parameters alone determine the dtype of the computation.
+    # The dtype of the computation depends only on the parameters.
     parameters = promote_dtypes_inexact(n, p)
     return lax.convert_element_type(_binomial(key, *parameters, shape=final), asked)
 
@@ -241,7 +242,7 @@ def _binomial_walk(key: Array, n: Array, q: Array) -> Array:
 
 
 def _binomial_rejection(key: Array, n: Array, q: Array) -> Array:
-    """Draws by Hörmann's BTRS, for n q >= 10 and q <= 1/2, in the paper's notation."""
+    """Draws by Hörmann's BTRS, for n q >= 10, q <= 1/2; the notation is that of the paper."""
     dtype = n.dtype
 
     def c(value: float) -> Any:
@@ -289,8 +290,8 @@ _STIRLING_TAILS = (
 def _stirling_tail(k: Array) -> Array:
     """Returns the error of Stirling's formula for log k!, tabulated up to k = 9.
 
-    For larger k it returns the value of the asymptotic series at 9, as JAX does, whose draws are
-    reproduced. The four tails in a density nearly cancel.
+    For larger k it returns the value of the asymptotic series at k = 9, like JAX, to reproduce the
+    draws of JAX. The effect is small, as the four tails in a density nearly cancel.
     """
     dtype = k.dtype
     m = _constant(10, dtype)
@@ -316,9 +317,9 @@ def multinomial(
 ) -> Array:
     """Draws from the multinomial distribution of `n` trials over categories of probabilities `p`.
 
-    The count of each category is binomial, among the remaining trials, with its share of the
-    remaining probability (C. S. Davis, "The computer generation of multinomial random variates",
-    Comput. Statist. Data Anal. 16 (1993)).
+    The count of each category is drawn from the binomial distribution of the remaining trials, with
+    the share of the category in the remaining probability (C. S. Davis, "The computer generation of
+    multinomial random variates", Comput. Statist. Data Anal. 16 (1993)).
 
     Args:
       key: PRNG key.

@@ -37,7 +37,7 @@ def permutation(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Permutes the slices of `x` along `axis` at random, or the integers 0 ... x - 1.
+    """Randomly permutes the slices of `x` along `axis`, or the integers 0 ... x - 1.
 
     Args:
       key: PRNG key.
@@ -65,8 +65,8 @@ def permutation(
     if not np.ndim(x):
         if not dtypes.issubdtype(get_aval(x).dtype, np.integer):
             raise TypeError(
-                "jax.random.permutation: `x` must be an array to permute, or an integer n for the "
-                f"numbers below n, but is {x!r}"
+                "jax.random.permutation: `x` must be an array, or an integer n to permute the "
+                f"numbers 0 ... n - 1, but got {x!r}"
             )
         return placed(_shuffle(key, jnp.arange(_count_of(x)), 0), None, out_sharding)
     if independent or np.ndim(x) == 1:
@@ -77,7 +77,7 @@ def permutation(
 
 def _count_of(n: Any) -> int:
     if isinstance(n, Tracer):
-        raise ConcretizationTypeError(n, "A number of elements determines a shape: make it static.")
+        raise ConcretizationTypeError(n, "A number of elements determines a shape; make it static.")
     return operator.index(n)
 
 
@@ -124,8 +124,8 @@ def choice(
     Returns: array of `a`'s shape with `axis` replaced by `shape`.
 
     Raises:
-      ValueError: if `a` is empty, `p` has another shape, or more elements are drawn without
-        replacement than there are.
+      ValueError: if `a` is empty, `p` does not have shape [n], or more elements are to be drawn
+        without replacement than `a` has.
 
     Example:
       >>> random.choice(random.key(0), jnp.array([10, 20, 30]), (4,))
@@ -154,12 +154,13 @@ def choice(
         return jnp.zeros(result_shape, dtype=dtype)
     if n_inputs <= 0:
         raise ValueError(
-            "jax.random.choice: `a` is empty, so `shape` must have no elements, either"
+            "jax.random.choice: `a` is empty, so no elements can be drawn; one of the sizes in "
+            "`shape` must be 0"
         )
     if not replace and n_draws > n_inputs:
         raise ValueError(
-            f"jax.random.choice: with replace=False, each of the {n_inputs} elements of `a` is drawn "
-            f"once at most, but shape={shape} has {n_draws}; pass a smaller shape, or replace=True"
+            f"jax.random.choice: with replace=False, at most {n_inputs} elements can be drawn, but "
+            f"shape={shape} has {n_draws}; pass a smaller shape, or replace=True"
         )
     if p is None and not replace:
         shuffled = permutation(key, n_inputs if array is None else array, axis)
@@ -183,14 +184,15 @@ def _positions_by_weight(
     weights = as_value(promote_dtypes_inexact(p)[0])
     if weights.shape != (n_inputs,):
         raise ValueError(
-            f"jax.random.choice: `p` must have a probability for each of the {n_inputs} elements along "
-            f"the axis that is drawn from, but has shape {weights.shape}"
+            f"jax.random.choice: `p` must hold one probability for each of the {n_inputs} elements "
+            f"along `axis`, but has shape {weights.shape}"
         )
     if replace:
         sums = jnp.cumsum(weights)
         r = sums[-1] * (1 - uniform(key, shape, dtype=sums.dtype))
         return jnp.searchsorted(sums, r)
-    # The largest values of log p + Gumbel variables are a draw without replacement (Vieira, 2014).
+    # The indices of the largest values of log p plus Gumbel variables are a draw without
+    # replacement (Vieira, 2014).
     scores = gumbel(key, (n_inputs,), dtype=weights.dtype, mode=mode) + jnp.log(weights)
     return lax.top_k(scores, math.prod(shape))[1].reshape(shape)
 
@@ -239,8 +241,8 @@ def categorical(
         tail = shape[len(shape) - len(batch) :]
         if len(tail) < len(batch) or any(n not in (1, m) for n, m in zip(batch, tail, strict=True)):
             raise ValueError(
-                "jax.random.categorical: `logits` without the axis of categories has shape "
-                f"{batch}, and `shape`, {shape}, must end in what that broadcasts to"
+                "jax.random.categorical: the shape of `logits` without the axis of categories, "
+                f"{batch}, must broadcast to the trailing axes of shape={shape}"
             )
     prefix = shape[: len(shape) - len(batch)]
     if not replace:
@@ -248,9 +250,9 @@ def categorical(
         n_inputs = logits.shape[axis]
         if n_draws > n_inputs:
             raise ValueError(
-                f"jax.random.categorical: with replace=False, each of the {n_inputs} categories "
-                f"is drawn once at most, but {n_draws} draws were requested; pass a smaller "
-                "shape, or replace=True"
+                f"jax.random.categorical: with replace=False, at most {n_inputs} categories can "
+                f"be drawn, but {n_draws} draws were requested; pass a smaller shape, or "
+                "replace=True"
             )
         scores = logits + gumbel(key, logits.shape, logits.dtype, mode=mode)
         _, drawn = lax.top_k(scores, n_draws, axis=axis)

@@ -1,4 +1,4 @@
-"""The gamma distribution and those derived from it: beta, Dirichlet, chi-square, F, t."""
+"""The gamma distribution and distributions derived from it: beta, Dirichlet, chi-square, F, t."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ def gamma(
 ) -> Array:
     """Draws from the gamma distribution with density x^(a - 1) exp(-x) / Gamma(a), x > 0.
 
-    The result is differentiable with respect to `a`, implicitly: at a fixed value of the cumulative
-    distribution function.
+    The result is differentiable with respect to `a`, by implicit differentiation: the value of the
+    cumulative distribution function at the result is held fixed.
 
     Args:
       key: PRNG key.
       a: positive shape parameters.
       shape: shape of the result, to which `a` broadcasts; by default the shape of `a`.
       dtype: floating dtype; float32 (float64 under x64) by default.
-      method: "exact", or "approximate": a formula without rejection, which is faster and slightly
-        biased. Derivatives with respect to the parameters are those of the formula.
+      method: "exact", or "approximate" for a formula without rejection, which is faster but
+        slightly biased. Derivatives with respect to the parameters are derivatives of the formula.
       out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
       ValueError: if `dtype` is not floating, `method` is unknown, or `a` does not broadcast to
         `shape`.
 
-    Accuracy: for small parameters most results underflow to zero; `loggamma` returns logarithms.
+    Accuracy: for small parameters most results underflow to zero; use `loggamma` instead.
 
     Example:
       >>> random.gamma(random.key(0), 2.0, (1000,)).shape
@@ -72,15 +72,15 @@ def loggamma(
 ) -> Array:
     """Draws logarithms of gamma variables, which are accurate where the variables would underflow.
 
-    They are not the logarithms of what `gamma` draws with the same key.
+    The results are not the logarithms of the values that `gamma` draws with the same key.
 
     Args:
       key: PRNG key.
       a: positive shape parameters.
       shape: shape of the result, to which `a` broadcasts; by default the shape of `a`.
       dtype: floating dtype; float32 (float64 under x64) by default.
-      method: "exact", or "approximate": a formula without rejection, which is faster and slightly
-        biased. Derivatives with respect to the parameters are those of the formula.
+      method: "exact", or "approximate" for a formula without rejection, which is faster but
+        slightly biased. Derivatives with respect to the parameters are derivatives of the formula.
       out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
@@ -120,8 +120,8 @@ def beta(
 ) -> Array:
     """Draws from the beta distribution with density x^(a - 1) (1 - x)^(b - 1) / B(a, b) on (0, 1).
 
-    The results are x / (x + y) with gamma variables x and y of parameters `a` and `b`, computed
-    from their logarithms. They are differentiable with respect to both parameters.
+    The results are x / (x + y), where x and y are gamma variables with parameters `a` and `b`,
+    computed from their logarithms. They are differentiable with respect to both parameters.
 
     Args:
       key: PRNG key.
@@ -129,8 +129,8 @@ def beta(
       b: positive parameters, broadcast against `a`.
       shape: shape of the result; by default the broadcast shape of the parameters.
       dtype: floating dtype; float32 (float64 under x64) by default.
-      method: "exact", or "approximate": a formula without rejection, which is faster and slightly
-        biased. Derivatives with respect to the parameters are those of the formula.
+      method: "exact", or "approximate" for a formula without rejection, which is faster but
+        slightly biased. Derivatives with respect to the parameters are derivatives of the formula.
       out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
@@ -172,24 +172,24 @@ def dirichlet(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws vectors of sum one from the Dirichlet distribution.
+    """Draws from the Dirichlet distribution: vectors whose components sum to one.
 
-    The density is proportional to prod x_i^(alpha_i - 1). The results are gamma variables of
-    parameters `alpha` over their sum, computed from their logarithms. They are differentiable with
-    respect to `alpha`.
+    The density is proportional to prod x_i^(alpha_i - 1). The results are gamma variables with
+    parameters `alpha`, divided by their sum; they are computed from logarithms. The results are
+    differentiable with respect to `alpha`.
 
     Args:
       key: PRNG key.
       alpha: positive parameters [*batch, n].
-      shape: batch shape, to which that of `alpha` broadcasts; by default that of `alpha`.
+      shape: batch shape, to which the batch shape of `alpha` broadcasts; by default the latter.
       dtype: floating dtype; float32 (float64 under x64) by default.
       out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Returns: floating array [*shape, n].
 
     Raises:
-      ValueError: if `dtype` is not floating, `alpha` is a scalar, or its batch does not broadcast
-        to `shape`.
+      ValueError: if `dtype` is not floating, `alpha` is a scalar, or its batch shape does not
+        broadcast to `shape`.
 
     Example:
       >>> x = random.dirichlet(random.key(0), jnp.array([1.0, 2.0, 3.0]), (4,))
@@ -200,7 +200,8 @@ def dirichlet(
     asked = inexact_dtype("dirichlet", dtype)
     if np.ndim(alpha) < 1:
         raise ValueError(
-            f"dirichlet requires alpha.ndim >= 1, but alpha is of shape {np.shape(alpha)}"
+            f"jax.random.dirichlet: `alpha` must have at least one axis, but has shape "
+            f"{np.shape(alpha)}"
         )
     batch = broadcast_shape("dirichlet", shape, np.shape(alpha)[:-1])
     return placed(_dirichlet(key, alpha, shape=batch, dtype=asked), None, out_sharding)
@@ -232,8 +233,8 @@ def chisquare(
       df: positive degrees of freedom, not necessarily integers.
       shape: shape of the result, to which `df` broadcasts; by default the shape of `df`.
       dtype: floating dtype; float32 (float64 under x64) by default.
-      method: "exact", or "approximate": a formula without rejection, which is faster and slightly
-        biased. Derivatives with respect to the parameters are those of the formula.
+      method: "exact", or "approximate" for a formula without rejection, which is faster but
+        slightly biased. Derivatives with respect to the parameters are derivatives of the formula.
       out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
@@ -357,8 +358,8 @@ def generalized_normal(
 ) -> Array:
     """Draws from the generalized normal distribution, with density proportional to exp(-|x|^p).
 
-    It is the Laplace distribution for p = 1, and the normal distribution of variance 1/2 for p = 2.
-    |x|^p has the gamma distribution of parameter 1/p.
+    This is the Laplace distribution for p = 1, and the normal distribution of variance 1/2 for
+    p = 2. |x|^p has the gamma distribution with parameter 1/p.
 
     Args:
       key: PRNG key.
@@ -404,7 +405,7 @@ def ball(
     """Draws points uniformly from the unit ball of the p-norm in `d` dimensions.
 
     Source: F. Barthe, O. Guédon, S. Mendelson and A. Naor, "A probabilistic approach to the
-    geometry of the l_p^n ball", Annals of Probability 33 (2005): the points are
+    geometry of the l_p^n ball", Annals of Probability 33 (2005). The points are
     g / (sum |g|^p + e)^(1/p), with generalized normal variables g and an exponential variable e.
 
     Args:

@@ -43,7 +43,7 @@ def lognormal(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws from the log-normal distribution: exp(sigma x) with standard normal x.
+    """Draws from the log-normal distribution: exp(sigma x), where x is standard normal.
 
     Args:
       key: PRNG key.
@@ -119,8 +119,8 @@ def rayleigh(
 ) -> Array:
     """Draws from the Rayleigh distribution.
 
-    The results are lengths of vectors in the plane whose coordinates are normal with standard
-    deviation `scale`.
+    The results are lengths of vectors in the plane, whose coordinates are normal variables with
+    standard deviation `scale`.
 
     Args:
       key: PRNG key.
@@ -157,14 +157,14 @@ def weibull_min(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Draws from the Weibull distribution: scale e^(1/concentration) with exponential e.
+    """Draws from the Weibull distribution: scale e^(1/concentration), where e is exponential.
 
     Args:
       key: PRNG key.
       scale: positive scale.
       concentration: positive shape parameter.
-      shape: shape of the draw, which broadcasts against the parameters; by default a single draw is
-        used for all of them.
+      shape: shape of the exponential draw, which broadcasts against the parameters; by default a
+        single draw is shared by all parameters.
       dtype: floating dtype of the draw; float32 (float64 under x64) by default.
 
     Raises:
@@ -206,8 +206,8 @@ def triangular(
     Args:
       key: PRNG key.
       left: lower bounds.
-      mode: maximum of the density, between the bounds.
-      right: upper bounds; all three broadcast against each other.
+      mode: positions of the maximum of the density, between the bounds.
+      right: upper bounds. The three parameters broadcast against each other.
       shape: shape of the result; by default the broadcast shape of the parameters.
       dtype: floating dtype; float32 (float64 under x64) by default.
       out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
@@ -278,11 +278,11 @@ def double_sided_maxwell(
       key: PRNG key.
       loc: centers.
       scale: positive scale, broadcast against `loc`.
-      shape: batch shape.
+      shape: batch shape; the broadcast shape of the parameters if it is empty.
       dtype: floating dtype of the draw; float32 (float64 under x64) by default.
 
-    Returns: floating array [*shape, *parameters], where parameters is the broadcast shape of `loc`
-      and `scale`; an empty `shape` stands for it, too.
+    Returns: floating array [*shape, *parameters], where `parameters` is the broadcast shape of
+      `loc` and `scale`.
 
     Raises:
       ValueError: if `dtype` is not floating.
@@ -349,8 +349,8 @@ def _wald(key: Array, mean: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     mean = jnp.broadcast_to(mean, shape)
     z = normal(key_normal, shape, dtype)
     u = uniform(key_uniform, shape, dtype)
-    # z^2 is a function of the result with two roots; each is chosen with the probability that its
-    # slope determines.
+    # z^2 as a function of the result has two roots; each of them is chosen with a probability that
+    # depends on the slope of the function there.
     y = lax.integer_pow(z, 2)
     y_squared, mean_squared = lax.integer_pow(y, 2), lax.integer_pow(mean, 2)
     two, four = _constant(2, dtype), _constant(4, dtype)
@@ -367,7 +367,7 @@ def geometric(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws from the geometric distribution: the number of trials up to the first success.
+    """Draws from the geometric distribution: the number of trials up to and including a success.
 
     Args:
       key: PRNG key.

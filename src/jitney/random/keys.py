@@ -1,7 +1,8 @@
 """PRNG keys: creating, splitting and inspecting them.
 
-Keys come in two styles: typed key arrays (`key`), of dtype `key<fry>`, and raw uint32 arrays with a
-last axis of two words (`PRNGKey`). Every function accepts either; results have the same style.
+Keys come in two styles: typed key arrays (`key`), of dtype `key<fry>`, and raw uint32 arrays whose
+last axis holds two words (`PRNGKey`). Every function accepts both; results have the style of the
+argument.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 Key = NewType("Key", Array)
 Key.__doc__ = (
-    """The type of PRNG keys, for annotations: arrays of a key dtype. Calls return the argument."""
+    """The type of PRNG key arrays, for annotations. Calling it returns the argument unchanged."""
 )
 
 
@@ -38,14 +39,14 @@ def is_key_array(x: object) -> bool:
 
 def _resolve(impl: PRNGLike | None, dtype: dtypes.KeyDType | None = None) -> prng.PRNGImpl:
     if impl is not None and dtype is not None:
-        raise ValueError("key: Cannot specify both `impl` and `dtype`: pass only one of them")
+        raise ValueError("jax.random.key: Cannot specify both `impl` and `dtype`; pass one of them")
     chosen = impl if impl is not None else dtype
     return prng.resolve(config.default_prng_impl() if chosen is None else chosen)
 
 
 def _check_seed(name: str, seed: ArrayLike) -> None:
     if is_key_array(seed):
-        raise TypeError(f"jax.random.{name}: the seed must be an integer, but is a key already")
+        raise TypeError(f"jax.random.{name}: the seed must be an integer, but it is already a key")
     if np.ndim(seed):
         raise TypeError(
             f"jax.random.{name}: the seed must have rank 0, but has shape {np.shape(seed)}; use "
@@ -59,12 +60,12 @@ def key(
     """Returns a typed PRNG key made from an integer seed.
 
     Equal seeds yield equal keys, and equal keys yield equal random numbers. Hence a key should be
-    used only once; `split` and `fold_in` derive new keys from it.
+    used only once; use `split` or `fold_in` to derive new keys from it.
 
     Args:
       seed: integer scalar. Only the low 32 bits of Python integers are used (64 under x64).
       impl: name of the generator; `jax_default_prng_impl` by default.
-      dtype: a key dtype, instead of `impl`.
+      dtype: a key dtype; an alternative to `impl`.
 
     Returns: key array of shape [], of dtype `key<fry>` for the generator threefry2x32.
 
@@ -123,7 +124,7 @@ def check_key(name: str, keys: ArrayLike, *, single: bool = True) -> tuple[Array
         _discourage_raw_key(name)
     if single and typed.shape != ():
         raise ValueError(
-            f"jax.random.{name}: a single key is needed, but got an array of keys, of shape "
+            f"jax.random.{name}: expected a single key, but got an array of keys of shape "
             f"{typed.shape}; use jax.vmap to map over keys"
         )
     return typed, wrapped
@@ -131,7 +132,7 @@ def check_key(name: str, keys: ArrayLike, *, single: bool = True) -> tuple[Array
 
 def _discourage_raw_key(name: str) -> None:
     message = (
-        f"jax.random.{name}: the key is a legacy key, a uint32 array. Create typed keys by "
+        f"jax.random.{name}: got a legacy key, which is a uint32 array. Create typed keys with "
         "jax.random.key, or set jax_legacy_prng_key='allow'"
     )
     if config.legacy_prng_key.value == "error":
@@ -145,17 +146,17 @@ def wrap_key_data(
     impl: PRNGLike | None = None,
     dtype: dtypes.KeyDType | None = None,
 ) -> Array:
-    """Returns a typed key array made from raw data, such as `key_data` returns.
+    """Returns a typed key array made from raw data. It is the inverse of `key_data`.
 
     Args:
       key_bits_array: uint32 array of shape [*shape, 2].
       impl: name of the generator; `jax_default_prng_impl` by default.
-      dtype: a key dtype, instead of `impl`.
+      dtype: a key dtype; an alternative to `impl`.
 
     Returns: key array of shape [*shape].
 
     Raises:
-      TypeError: if the data does not have this dtype and shape.
+      TypeError: if `key_bits_array` does not have this dtype and shape.
 
     Example:
       >>> random.wrap_key_data(jnp.array([0, 42], jnp.uint32)) == random.key(42)
@@ -166,22 +167,23 @@ def wrap_key_data(
     if not all(hasattr(data, a) for a in ("ndim", "shape", "dtype")):
         instead = f".\nInstead: for a seed, jax.random.key({data})" if isinstance(data, int) else ""
         raise TypeError(
-            f"{messages.subject('jax.random.wrap_key_data')}: a key, or its words in a uint32 array, "
-            f"is needed, but got {data!r}{instead}"
+            f"{messages.subject('jax.random.wrap_key_data')}: expected a key, or a uint32 array of "
+            f"the words of a key, but got {data!r}{instead}"
         )
     if is_key_array(data):
         raise TypeError(
-            f"wrap_key_data: expected raw key data, got a key array of type {data.dtype}"
+            "jax.random.wrap_key_data: expected raw key data, but got a key array of dtype "
+            f"{data.dtype}"
         )
     n = len(chosen.key_shape)
     if tuple(data.shape[-n:]) != chosen.key_shape:
         raise TypeError(
-            f"jax.random.wrap_key_data: the shape of the words of keys of impl={chosen.name} must end "
-            f"in {chosen.key_shape}, but they have shape={tuple(data.shape)}"
+            f"jax.random.wrap_key_data: raw keys of impl={chosen.name} must have a shape that ends in "
+            f"{chosen.key_shape}, but got shape={tuple(data.shape)}"
         )
     if data.dtype != np.uint32:
         raise TypeError(
-            "jax.random.wrap_key_data: the words of keys must be of dtype uint32, but have "
+            "jax.random.wrap_key_data: the raw data of keys must have dtype uint32, but got "
             f"dtype={data.dtype}"
         )
     return ops.random_wrap_p.bind(data, impl=chosen)
@@ -193,7 +195,7 @@ def key_data(keys: ArrayLike) -> Array:
     `wrap_key_data` is the inverse.
 
     Args:
-      keys: key array of shape [*shape], or raw keys, which are returned as they are.
+      keys: key array of shape [*shape], or raw keys, which are returned unchanged.
 
     Returns: uint32 array of shape [*shape, 2].
 
@@ -241,13 +243,13 @@ def _same_style(typed: Array, wrapped: bool) -> Array:
 
 
 def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Array:
-    """Splits a key into new ones.
+    """Splits a key into several new keys.
 
     Args:
       key: PRNG key, which should not be used again.
-      num: number or shape of the new keys.
+      num: number of the new keys, or their shape.
 
-    Returns: keys in the style of `key`, with leading axes `num`.
+    Returns: key array in the style of `key`, with leading axes `num`.
 
     Raises:
       TypeError: if `key` is not a key.
@@ -268,7 +270,7 @@ def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
 
     Args:
       key: PRNG key.
-      data: integer scalar, of which the low 32 bits are used; it may be traced.
+      data: integer scalar, of which the low 32 bits are used; it can be traced.
 
     Returns: a key in the style of `key`.
 

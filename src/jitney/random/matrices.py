@@ -39,11 +39,12 @@ def multivariate_normal(
       key: PRNG key.
       mean: means [*batch, n].
       cov: covariances [*batch, n, n], symmetric and positive semidefinite.
-      shape: batch shape, to which those of the parameters broadcast; by default their broadcast
-        shape.
-      dtype: floating dtype of the standard normal variables; by default that of the parameters.
-      method: method for the square root: "cholesky", which is the fastest and requires a positive
-        definite `cov`, "eigh" or "svd".
+      shape: batch shape, to which the batch shapes of the parameters broadcast; by default their
+        broadcast shape.
+      dtype: floating dtype of the standard normal variables; by default the dtype of the
+        parameters.
+      method: method for the square root: "cholesky" (the fastest; requires a positive definite
+        `cov`), "eigh" or "svd".
       out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Returns: floating array [*shape, n].
@@ -62,7 +63,7 @@ def multivariate_normal(
     asked = inexact_dtype("multivariate_normal", m.dtype if dtype is None else dtype)
     if method not in _METHODS:
         raise ValueError(
-            "jax.random.multivariate_normal: `method` can be 'cholesky', 'eigh' or 'svd', but is "
+            "jax.random.multivariate_normal: `method` must be 'cholesky', 'eigh' or 'svd', but got "
             f"{method!r}"
         )
     if m.ndim < 1:
@@ -75,7 +76,7 @@ def multivariate_normal(
     if c.shape[-2:] != (n, n):
         raise ValueError(
             f"jax.random.multivariate_normal: `mean` has n={n} elements, so `cov` must hold {n} x {n} "
-            f"matrices, but has shape {c.shape}"
+            f"matrices, but got shape {c.shape}"
         )
     batch = broadcast_shape("multivariate_normal", shape, m.shape[:-1], c.shape[:-2])
     drawn = _multivariate_normal(key, m, c, shape=batch, dtype=asked, method=method)
@@ -108,18 +109,18 @@ def orthogonal(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws orthogonal matrices, or unitary ones for complex dtypes, from the Haar measure.
+    """Draws orthogonal matrices (unitary for complex dtypes) from the Haar measure.
 
-    Source: F. Mezzadri, Notices of the AMS 54 (2007), 592-604. The matrices are the factor Q of
-    normal matrices, with signs that make the diagonal of R positive.
+    The results are the factors Q of the QR factorizations of normal matrices, with signs such that
+    the diagonal of R is positive (F. Mezzadri, Notices of the AMS 54 (2007), 592-604).
 
     Args:
       key: PRNG key.
-      n: rows of each matrix.
+      n: number of rows of each matrix.
       shape: batch shape.
       dtype: floating or complex dtype; float32 (float64 under x64) by default.
-      m: columns of each matrix; `n` by default. If they differ, rows or columns, whichever are
-        fewer, are orthonormal.
+      m: number of columns of each matrix; `n` by default. If it differs from `n`, rows or columns,
+        whichever are fewer, are orthonormal.
       out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Returns: array [*shape, n, m].
@@ -135,7 +136,9 @@ def orthogonal(
     key, _ = check_key("orthogonal", key)
     columns = n if m is None else m
     if n < 0 or columns < 0:
-        raise ValueError(f"orthogonal: sizes must not be negative, got n={n} and m={m}")
+        raise ValueError(
+            f"jax.random.orthogonal: sizes must not be negative, but got n={n} and m={m}"
+        )
     asked = inexact_dtype("normal", dtype, allow_complex=True)
     drawn = _orthogonal(key, n=n, m=columns, shape=shape_of(shape), dtype=asked)
     return placed(drawn, None, out_sharding)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _constant(value: float, dtype: np.dtype) -> Any:
-    # As an operand it defers to jitney's arrays, which NumPy's stubs do not declare.
+    # As operands, NumPy arrays defer to jitney arrays, which the stubs of NumPy do not declare.
     return np.array(value, dtype)
 
 
@@ -41,7 +41,7 @@ def normal(
 ) -> Array:
     """Draws from the standard normal distribution.
 
-    Complex variables have unit variance, half of it in the real and half in the imaginary part.
+    Complex variables have unit variance: real and imaginary parts have variance 1/2 each.
 
     Args:
       key: PRNG key.
@@ -52,7 +52,8 @@ def normal(
     Raises:
       ValueError: if `dtype` is not floating or complex.
 
-    Accuracy: the inverse error function is within 2 ulp.
+    Accuracy: the inverse error function, by which uniform variables are mapped to normal ones, is
+      accurate to 2 ulp.
 
     Example:
       >>> random.normal(random.key(0), (2, 3)).shape
@@ -129,7 +130,7 @@ def _truncated_normal(
     a, b = lax.erf(lower / root_two), lax.erf(upper / root_two)
     u = uniform_between(key, a, b, shape=shape, dtype=dtype)
     out = root_two * lax.erf_inv(u)
-    # Rounding may leave the interval.
+    # Rounding may produce values outside the interval.
     inf = _constant(np.inf, dtype)
     return jnp.clip(
         out,
@@ -179,15 +180,15 @@ def gumbel(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws from the standard Gumbel distribution: -log(-log(u)) with u uniform.
+    """Draws from the standard Gumbel distribution: -log(-log(u)), where u is uniform.
 
     Args:
       key: PRNG key.
       shape: shape of the result.
       dtype: floating dtype; float32 (float64 under x64) by default.
       mode: "low" (the default) uses one uniform variable per element; "high" uses two, which
-        resolves the upper tail more finely; "highest" converts a 64-bit fixed-point variable, which
-        resolves both tails (for float32; otherwise as "high").
+        resolves the upper tail more finely; "highest" uses a 64-bit fixed-point variable, which
+        resolves both tails. For dtypes other than float32, "highest" is the same as "high".
       out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
@@ -214,7 +215,7 @@ def _gumbel(key: Array, *, shape: Shape, dtype: np.dtype, mode: str) -> Array:
         return _gumbel_of_64_bits(key, shape)
     high, low = uniform_between(key, minval=0.0, maxval=1.0, shape=(2, *shape), dtype=dtype)
     step = _constant(2.0 ** -dtypes.finfo(dtype).nmant, dtype)
-    # Below one half, the second variable adds bits that the first does not resolve.
+    # Below one half, the second variable adds bits that the first one does not resolve.
     u = jnp.where(high >= 0.5, high, high + step * low + _tiny(dtype))
     return -jnp.log(-jnp.log1p(-u))
 
@@ -222,7 +223,7 @@ def _gumbel(key: Array, *, shape: Shape, dtype: np.dtype, mode: str) -> Array:
 def _gumbel_of_64_bits(key: Array, shape: Shape) -> Array:
     """Draws float32 Gumbel variables from uniform 64-bit fixed-point variables.
 
-    A variable in the upper half is represented by its distance from one, so that both tails are
+    A variable of one half or more is represented by its distance from one, so that both tails are
     resolved to the full precision of small floats.
     """
 

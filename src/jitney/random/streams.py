@@ -1,10 +1,10 @@
 """Rejection sampling, whose loops run until every element has finished.
 
 Samplers that repeat a step until each element has finished draw random numbers for all elements in
-each round, from keys that are split from round to round. With a generator whose words depend on key
-and position alone (threefry, `jax_threefry_partitionable`), an element can compute its own word of
-a round, and so run exactly as many rounds as it needs: the loop moves into the lanes of SIMD
-vectors, and no array is written to memory between rounds. The random numbers are the same.
+each round, from keys that are split from round to round. If the words of a generator depend only on
+key and position (threefry with `jax_threefry_partitionable`), an element can compute its own word
+of a round, and hence run exactly as many rounds as it needs. The loop then runs within the lanes of
+SIMD vectors, and no array is written to memory between rounds. The random numbers are the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array
     from jitney.random.checks import Shape
 
-# Number of rounds for which keys are precomputed, and least number of elements for that.
+# Number of rounds for which keys are precomputed, and minimum number of elements for doing so.
 _ROUNDS, _MANY = threshold(32, small=2), threshold(1024, small=8)
 _ONE = np.int32(1)
 
@@ -52,12 +52,12 @@ def repeat(
       key: PRNG key.
       shape: shape of the draw.
       dtype: floating dtype of the uniform variables that a step uses.
-      parts: use of each key that the key of a round is split into: "next" is the key of the next
-        round, "draw" yields a uniform variable in [0, 1) for each element.
-      step: (uniform variables, parameters, state) -> (whether to continue, next state),
-        elementwise. An element that is not active keeps its state.
-      parameters: arrays [*shape] that do not change.
-      active: [*shape], whether an element takes part in the first round.
+      parts: use of each of the keys into which the key of a round is split: "next" is the key of
+        the next round, "draw" yields a uniform variable in [0, 1) for each element.
+      step: elementwise function (uniform variables, parameters, state) -> (whether to continue,
+        next state). An element that is not active keeps its state.
+      parameters: arrays [*shape] that stay the same in all rounds.
+      active: mask [*shape] of the elements that take part in the first round.
       state: arrays [*shape].
     """
     if _words_are_independent(key) and math.prod(shape) < 1 << 32:
@@ -77,14 +77,15 @@ def repeat(
 def redraw_until_accepted(key: Array, shape: Shape, dtype: np.dtype, propose: Proposal) -> Array:
     """Repeats `propose` until all elements have accepted; returns their last accepted values.
 
-    An element that has accepted a value continues with the others: its value depends on the number
-    of rounds, as in JAX.
+    An element that has accepted a value continues together with the others, so that its value
+    depends on the number of rounds, as in JAX.
 
     Args:
       key: PRNG key.
       shape: shape of the draw.
       dtype: floating dtype of the uniform variables and the values.
-      propose: two uniform variables in [0, 1) -> (value, whether it is accepted), arrays [*shape].
+      propose: function of two uniform variables in [0, 1) that returns (value, whether it is
+        accepted), arrays [*shape].
     """
 
     def one_round(carry: Sequence[Any]) -> State:
@@ -123,7 +124,7 @@ def _repeat_per_element(
     active: Array,
     state: State,
 ) -> State:
-    """Implements `repeat` such that each element runs its rounds independently."""
+    """Implements `repeat` so that each element runs its rounds independently."""
     size = math.prod(shape)
     position = lax.iota(np.dtype(np.uint32), size)
 
@@ -169,7 +170,7 @@ def _first_rounds(
         new = split(key, len(parts))
         return new[parts.index("next")], [key, *(new[i] for i in _draws(parts))]
 
-    # One row more than rounds, which an element that has run all rounds would read.
+    # There is one row more than rounds, which an element that has run all rounds would read.
     _, (keys, *tables) = lax.scan(split_once, key, None, length=_ROUNDS + 1)
 
     def one_round(carry: Sequence[Any]) -> State:
@@ -190,7 +191,7 @@ def _first_rounds(
 
 def _word_at(keys: Array, position: Array, dtype: np.dtype) -> Array:
     """Returns the word at `position` of a draw from `keys`."""
-    # Folding in is the same hash of (0, position) that a draw computes.
+    # `fold_in` computes the same hash of (0, position) as a draw.
     pairs = ops.random_unwrap_p.bind(ops.random_fold_in_p.bind(keys, position))
     first, second = (lax.index_in_dim(pairs, i, 1, keepdims=False) for i in range(2))
     n_bits = bits_per_float(dtype)

@@ -50,7 +50,7 @@ def bits(
     asked = dtypes.requested_dtype(np.dtype("uint") if dtype is None else dtype)
     if not dtypes.issubdtype(asked, np.unsignedinteger):
         raise ValueError(
-            f"jax.random.bits: `dtype` must be an unsigned integer dtype, but is {asked}"
+            f"jax.random.bits: `dtype` must be an unsigned integer dtype, but got {asked}"
         )
     return placed(random_bits(key, 8 * asked.itemsize, shape_of(shape)), None, out_sharding)
 
@@ -95,7 +95,7 @@ def uniform(
 def uniform_between(
     key: Array, minval: ArrayLike, maxval: ArrayLike, *, shape: Shape, dtype: np.dtype
 ) -> Array:
-    """Computes `uniform` for checked arguments: a typed key, a canonical shape and dtype."""
+    """Computes `uniform` for arguments that are checked: a typed key, canonical shape and dtype."""
     minval = lax.convert_element_type(minval, dtype)
     maxval = lax.convert_element_type(maxval, dtype)
     minval = lax.broadcast_to_rank(minval, len(shape))
@@ -120,8 +120,9 @@ def randint(
       key: PRNG key.
       shape: shape of the result.
       minval: lower bound, which broadcasts to `shape`; floats are truncated.
-      maxval: upper bound, exclusive, which broadcasts to `shape`. A value beyond the maximum of the
-        dtype includes the maximum. If it is not greater than `minval`, the result is `minval`.
+      maxval: exclusive upper bound, which broadcasts to `shape`. If it exceeds the maximum of the
+        dtype, results include that maximum. If it is not greater than `minval`, the result is
+        `minval`.
       dtype: integer dtype; int32 (int64 under x64) by default.
       out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
@@ -138,7 +139,7 @@ def randint(
     shape = shape_of(shape)
     minval, maxval = _truncated(minval), _truncated(maxval)
     if asked.itemsize < 4:
-        # Drawn in 32 bits, as the span may exceed the maximum of the dtype by one.
+        # Integers are drawn in 32 bits, as the span may exceed the maximum of the dtype by one.
         info = dtypes.iinfo(asked)
         low = jnp.clip(_as_integers(minval, np.int32), max=int(info.max), min=int(info.min))
         high = jnp.clip(_as_integers(maxval, np.int32), max=int(info.max) + 1, min=int(info.min))
@@ -186,7 +187,7 @@ def _randint(
     higher, lower = random_bits(k1, n_bits, shape), random_bits(k2, n_bits, shape)
     unsigned = np.dtype(f"uint{n_bits}")
     span = lax.convert_element_type(maxval - minval, unsigned)
-    # An empty range yields minval. The full range of the dtype has a span of zero, with which the
+    # An empty range yields minval. The full range of the dtype has a span of zero, for which the
     # remainder is the identity.
     span = lax.select(maxval <= minval, lax.full_like(span, 1), span)
     widen = past_the_end & (maxval > minval)
@@ -209,7 +210,7 @@ def bernoulli(
       key: PRNG key.
       p: probabilities; integers are converted to floats.
       shape: shape of the result, to which `p` broadcasts; by default the shape of `p`.
-      mode: "low" resolves p to the spacing of floats near one, "high" more finely.
+      mode: "low" resolves `p` to the spacing of floats near one, "high" more finely.
       out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
@@ -222,10 +223,10 @@ def bernoulli(
     """
     key, _ = check_key("bernoulli", key)
     if mode not in ("high", "low"):
-        raise ValueError(f'bernoulli mode must be "high" or "low", got {mode!r}')
+        raise ValueError(f'jax.random.bernoulli: mode must be "high" or "low", but got {mode!r}')
     dtype = dtypes.canonicalize_dtype(dtypes.result_type(float, p))
     if not dtypes.issubdtype(dtype, np.floating):
-        raise TypeError(f"jax.random.bernoulli: `p` must be real, but is {dtype}")
+        raise TypeError(f"jax.random.bernoulli: `p` must be real, but got {dtype}")
     p = lax.convert_element_type(p, dtype)
     final = broadcast_shape("bernoulli", shape, np.shape(p))
     return placed(_bernoulli(key, p, shape=final, mode=mode), None, out_sharding)

@@ -1,10 +1,11 @@
-"""`jax.scipy.fft`: discrete cosine transforms.
+"""`jax.scipy.fft`: discrete cosine transforms of type 2 and their inverses.
 
-    y_k = 2 sum_j x_j cos(pi k (2 j + 1) / (2 n))        type 2, which `dct` computes
+    y_k = 2 sum_j x_j cos(pi k (2 j + 1) / (2 n))
 
-They are computed by a real Fourier transform of length n (Makhoul, A fast cosine transform in one
-and two dimensions, 1980). Its input is the even elements in order, followed by the odd ones in
-reverse. Element k of its result, times exp(-i pi k / (2 n)), is (y_k - i y_(n - k)) / 2.
+`dct` computes y by a real Fourier transform of length n (Makhoul, A fast cosine transform in one
+and two dimensions, 1980). The input of that transform is the even-indexed elements of x in order,
+followed by the odd-indexed ones in reverse. Element k of its output, times exp(-i pi k / (2 n)), is
+(y_k - i y_(n - k)) / 2.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ Norm = Literal["backward", "ortho"] | None
 def _operand(
     name: str, x: ArrayLike, kind: int, norm: Norm, lengths: Sequence[int] | None, axes: Any
 ) -> tuple[Array, list[int]]:
-    """Cuts or zero-pads `x` to `lengths` along `axes`; returns it and the normalized axes."""
+    """Truncates or zero-pads `x` to `lengths` along `axes`; returns it and the normalized axes."""
     if kind != 2:
         raise NotImplementedError(
-            f"jax.scipy.fft.{name}: only transforms of type 2 are available, but `type` is {kind}"
+            f"jax.scipy.fft.{name}: only type=2 is supported, but got type={kind}"
         )
     if norm not in (None, "backward", "ortho"):
         raise ValueError(
-            f'jax.scipy.fft.{name}: norm={norm!r} is not implemented, use "backward" or "ortho"'
+            f'jax.scipy.fft.{name}: norm={norm!r} is not supported; use "backward" or "ortho"'
         )
     array = as_value(promote_args_inexact(f"jax.scipy.fft.{name}", x)[0])
     if axes is None:
@@ -58,22 +59,22 @@ def _operand(
     for axis in where:
         if not -array.ndim <= axis < array.ndim:
             raise ValueError(
-                f"jax.scipy.fft.{name}: `x` has no axis {axis}, as its shape is {array.shape}"
+                f"jax.scipy.fft.{name}: axis {axis} is out of bounds for `x` of shape {array.shape}"
             )
     where = [axis % array.ndim for axis in where]
     if lengths is not None:
         extents = [operator.index(n) for n in lengths]
         if len(extents) != len(where) or any(n < 1 for n in extents):
             raise ValueError(
-                f"jax.scipy.fft.{name}: lengths {tuple(extents)} along axes {tuple(where)} of an "
-                f"array of shape {array.shape}: each axis needs a positive length"
+                f"jax.scipy.fft.{name}: expected a positive length for each of the axes "
+                f"{tuple(where)} of an array of shape {array.shape}, but got {tuple(extents)}"
             )
         array = with_extents(array, extents, where)
     return array, where
 
 
 def _by_parts(transform: Any, x: Array, axis: int, norm: Norm) -> Array:
-    """Applies a real transform along `axis`, to both parts of complex arrays separately."""
+    """Applies a real transform along `axis`, separately to real and imaginary parts."""
     if 0 in x.shape:
         return x
     last = moveaxis(x, axis, -1)
@@ -91,7 +92,7 @@ def _spread(values: np.ndarray, like: Array) -> Any:
 
 
 def _sizes(n: int, norm: Norm) -> np.ndarray:
-    """Returns the factors of the elements of a transform; they make it orthogonal for "ortho"."""
+    """Returns the scale factor of each output element; for "ortho", the transform is orthogonal."""
     sizes = np.full(n, 2.0)
     if norm == "ortho":
         sizes[:] = math.sqrt(2 / n)
@@ -150,16 +151,16 @@ def dct(
       x: array; integers are converted to floats, and the real and imaginary parts of complex arrays
         are transformed separately.
       type: must be 2.
-      n: length to which `x` is cut or zero-padded; by default its size along `axis`.
+      n: length to which `x` is truncated or zero-padded; by default its size along `axis`.
       axis: axis to transform.
       norm: "backward" (the default) for y_k = 2 sum_j x_j cos(pi k (2 j + 1) / (2 n)), or "ortho"
         for an orthogonal transform.
 
-    Returns: array with size n along `axis`.
+    Returns: array of size n along `axis`.
 
     Raises:
-      NotImplementedError: for other types.
-      ValueError: for other norms, lengths below 1, and axes out of bounds.
+      NotImplementedError: if `type` is not 2.
+      ValueError: if `norm` is unknown, `n` is less than 1, or `axis` is out of bounds.
 
     Example:
       >>> jax.scipy.fft.dct(jnp.ones(4)).round(3) + 0.
@@ -174,7 +175,7 @@ def idct(
 ) -> Array:
     """Computes the inverse of `dct` with the same `norm`.
 
-    The arguments, the result and the errors are those of `dct`.
+    See `dct` for the arguments and the errors.
 
     Example:
       >>> jax.scipy.fft.idct(jax.scipy.fft.dct(jnp.array([1., 2., 3.]))).round(3)
@@ -195,13 +196,14 @@ def dctn(
 
     Args:
       x, type, norm: as in `dct`.
-      s: length for each axis; by default the sizes of `x`.
-      axes: axes to transform; by default the last len(s), or all.
+      s: length to which each axis is truncated or zero-padded; by default its size in `x`.
+      axes: axes to transform; by default the last len(s) axes, or all axes if `s` is not given.
 
-    Returns: array with the sizes `s` along `axes`.
+    Returns: array of the sizes `s` along `axes`.
 
     Raises:
-      NotImplementedError, ValueError: as in `dct`, and if the numbers of lengths and axes differ.
+      NotImplementedError: if `type` is not 2.
+      ValueError: as in `dct`, and if the numbers of lengths and axes differ.
 
     Example:
       >>> jax.scipy.fft.dctn(jnp.ones((2, 2))).round(3)[0, 0]
@@ -224,7 +226,7 @@ def idctn(
 ) -> Array:
     """Computes the inverse of `dctn` with the same `norm`.
 
-    The arguments, the result and the errors are those of `dctn`.
+    See `dctn` for the arguments and the errors.
 
     Example:
       >>> jax.scipy.fft.idctn(jax.scipy.fft.dctn(jnp.eye(2))).round(3) + 0.

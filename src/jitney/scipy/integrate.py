@@ -1,4 +1,4 @@
-"""`jax.scipy.integrate`: integration of samples."""
+"""`jax.scipy.integrate`: numerical integration of samples."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def trapezoid(
 
     Args:
       y: samples.
-      x: positions of the samples, [n] or of the shape of y; equidistant by default.
-      dx: distance between samples if x is not given.
+      x: positions of the samples, [n] or of the shape of y; evenly spaced by default.
+      dx: spacing of the samples, used if x is not given.
       axis: axis along which to integrate.
 
-    Returns: array of the shape of y without the axis, of inexact dtype.
+    Returns: array of inexact dtype and of the shape of y without `axis`.
 
     Example:
       >>> jax.scipy.integrate.trapezoid(jnp.array([0.0, 1.0, 4.0]))

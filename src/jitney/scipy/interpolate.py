@@ -20,21 +20,21 @@ _METHODS = ("linear", "nearest")
 
 
 def _unknown(method: object) -> str:
-    return f"RegularGridInterpolator: `method` must be one of {_METHODS}, but is {method!r}"
+    return f"RegularGridInterpolator: `method` must be one of {_METHODS}, but got {method!r}"
 
 
 class RegularGridInterpolator:
     """An interpolator of values on a rectilinear grid.
 
     Args:
-      points: n vectors of strictly ascending coordinates of the grid.
-      values: values at the points of the grid, [*lengths of the vectors, ...].
+      points: coordinates of the grid along each of its n axes: n strictly ascending vectors.
+      values: values at the grid points; the first n axes have the lengths of the vectors.
       method: "linear" or "nearest".
       bounds_error: must be False.
-      fill_value: value outside the grid; None to extrapolate.
+      fill_value: value returned outside the grid; None to extrapolate.
 
     Raises:
-      ValueError: for other methods, shapes that do not match, or coordinates that do not ascend.
+      ValueError: if the method is unknown, shapes do not match, or coordinates do not ascend.
       NotImplementedError: if `bounds_error` is set.
 
     Example:
@@ -65,8 +65,8 @@ class RegularGridInterpolator:
             self.values = jnp.asarray(promote_dtypes_inexact(self.values)[0])
         if len(points) > self.values.ndim:
             raise ValueError(
-                f"RegularGridInterpolator: `points` must hold an array for each axis of `values`, "
-                f"which has shape {self.values.shape}, but holds {len(points)}"
+                "RegularGridInterpolator: expected an array in `points` for each axis of `values`, of "
+                f"shape {self.values.shape}, but got {len(points)}"
             )
         self.grid = tuple([jnp.asarray(p) for p in points])
         for axis, p in enumerate(self.grid):
@@ -76,8 +76,8 @@ class RegularGridInterpolator:
                 )
             if self.values.shape[axis] != p.shape[0]:
                 raise ValueError(
-                    f"RegularGridInterpolator: there are {p.shape[0]} points and "
-                    f"{self.values.shape[axis]} values in dimension {axis}"
+                    f"RegularGridInterpolator: `points` and `values` must have equal lengths in "
+                    f"dimension {axis}, but got {p.shape[0]} and {self.values.shape[axis]}"
                 )
             if is_concrete(p) and np.any(np.diff(np.asarray(p)) <= 0):
                 raise ValueError(
@@ -89,7 +89,7 @@ class RegularGridInterpolator:
         """Interpolates at points [..., n], or at a tuple of n coordinate arrays that broadcast.
 
         Raises:
-          ValueError: for another method, or points of another dimension.
+          ValueError: if the method is unknown, or the points do not have n coordinates.
         """
         method = self.method if method is None else method
         if method not in _METHODS:
@@ -102,8 +102,8 @@ class RegularGridInterpolator:
             places = places[:, None] if places.ndim == 1 and count == 1 else places
         if places.shape[-1:] != (count,):
             raise ValueError(
-                f"RegularGridInterpolator: points must have {count} coordinates, but got an array of "
-                f"shape {places.shape}"
+                f"RegularGridInterpolator: points must have {count} coordinates along the last axis, "
+                f"but got an array of shape {places.shape}"
             )
         shape = places.shape[:-1]
         flat = places.reshape(-1, count)
@@ -120,9 +120,9 @@ class RegularGridInterpolator:
         return result.reshape(*shape, *self.values.shape[count:])
 
     def _cell(self, x: Array, p: Array) -> tuple[Array, Array]:
-        """Returns the index of the cell of `x`, and the position in it from 0 to 1.
+        """Returns the index of the cell that contains `x`, and the position within it, 0 to 1.
 
-        Outside the grid, the position is relative to the outermost cell, below 0 or above 1.
+        Outside the grid, the position is relative to the outermost cell: below 0 or above 1.
         """
         if p.shape[0] == 1:
             return jnp.zeros(x.shape, np.int32), jnp.zeros_like(x)

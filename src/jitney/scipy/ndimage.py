@@ -1,4 +1,4 @@
-"""`jax.scipy.ndimage`: interpolation of arrays between their elements."""
+"""`jax.scipy.ndimage`: interpolation of arrays at fractional coordinates."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _reflect(index: Array, size: int) -> Array:
     return _mirror(2 * index + 1, 2 * size + 1) // 2
 
 
-# Mode -> the index of the element that an index outside refers to.
+# Mode -> index of the element that an out-of-bounds index refers to.
 _INDEX: dict[str, Callable[[Array, int], Array]] = {
     "constant": lambda index, size: index,
     "nearest": lambda index, size: jnp.clip(index, 0, size - 1),
@@ -72,16 +72,16 @@ def map_coordinates(
       input: array of n axes.
       coordinates: n arrays of equal shape, in units of elements.
       order: 0 for the nearest element, 1 for linear interpolation.
-      mode: how `input` is extended outside: "constant" (`cval`), "nearest", "wrap", "mirror" (about
-        centers of elements) or "reflect" (about their edges).
-      cval: value outside for mode "constant".
+      mode: how `input` is extended beyond its edges: "constant" (by `cval`), "nearest", "wrap",
+        "mirror" (about the centers of the outermost elements) or "reflect" (about their edges).
+      cval: value beyond the edges in mode "constant".
 
-    Returns: array of the shape of the coordinates and of the dtype of `input`; integers are
-      rounded.
+    Returns: array of the shape of the coordinates and the dtype of `input`; for integer dtypes the
+      results are rounded.
 
     Raises:
-      NotImplementedError: for other orders and modes.
-      ValueError: if the numbers of coordinates and axes differ.
+      NotImplementedError: if `order` or `mode` is not one of these.
+      ValueError: if the number of coordinate arrays is not n.
 
     Example:
       >>> image = jnp.array([[0.0, 2.0], [4.0, 6.0]])
@@ -100,8 +100,8 @@ def _map_coordinates(
     places = [jnp.asarray(c) for c in coordinates]
     if len(places) != x.ndim:
         raise ValueError(
-            f"map_coordinates: `coordinates` must be one array for each axis of `input`, {x.ndim}, "
-            f"but {messages.there_are(len(places))}"
+            "map_coordinates: `coordinates` must hold one array for each axis of `input`, which has "
+            f"{messages.counted(x.ndim, 'axis')}, but holds {len(places)}"
         )
     if mode not in _INDEX:
         raise NotImplementedError(

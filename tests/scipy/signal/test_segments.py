@@ -52,7 +52,7 @@ def test_windows():
     assert size == 8 and window.dtype == F32
     assert window_and_size("f", np.ones(5), None, 256, 9, F32)[1] == 5
     with pytest.warns(
-        UserWarning, match="nperseg=256 is greater than the signal's length, using 9"
+        UserWarning, match="nperseg=256 is greater than the length of the signal; using nperseg=9"
     ):
         assert window_and_size("f", "hann", None, 256, 9, F32)[1] == 9
 

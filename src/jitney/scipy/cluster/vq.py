@@ -14,7 +14,7 @@ __dir__ = listing(__name__)
 
 
 def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
-    """Finds the nearest code of each observation and the distance to it.
+    """Finds the code nearest to each observation, and their distance.
 
     Args:
       obs: observations [m, n], or [m].
@@ -40,7 +40,7 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
         )
     if x.ndim not in (1, 2):
         raise ValueError(
-            f"vq: observations are scalars or vectors, so `obs` must be of rank 1 or 2, not {x.ndim}"
+            f"vq: `obs` must be of rank 1 or 2, for scalar or vector observations, not {x.ndim}"
         )
     return _vq(x, codes)
 

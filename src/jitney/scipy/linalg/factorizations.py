@@ -25,8 +25,8 @@ def cholesky(
     """Computes the Cholesky factor U with a = U^H @ U, or L with a = L @ L^H.
 
     Args:
-      a: Hermitian positive definite matrices [..., n, n]. Only the upper triangle is read, or the
-        lower one if `lower`.
+      a: Hermitian positive definite matrices [..., n, n]. Only the upper triangle is read (the
+        lower one if `lower` is True).
       lower: whether to return L instead of U.
       overwrite_a, check_finite: accepted for compatibility; no effect.
 
@@ -45,7 +45,8 @@ def cholesky(
 
 @partial(jit_when_traced, static_argnames="lower")
 def _cholesky(a: Array, *, lower: bool) -> Array:
-    # The primitive reads the lower triangle. That of a^H is the adjoint of the upper triangle of a.
+    # The primitive reads the lower triangle; the lower triangle of a^H is the adjoint of the upper
+    # triangle of a.
     factor = lax.linalg.cholesky(a if lower else _adjoint(a), symmetrize_input=False)
     return factor if lower else _adjoint(factor)
 
@@ -76,7 +77,8 @@ def svd(
 
     Args:
       a: matrices [..., m, n].
-      full_matrices: whether U and V^H are square; otherwise they have min(m, n) columns and rows.
+      full_matrices: whether U and V^H are square; otherwise U has min(m, n) columns, and V^H has
+        min(m, n) rows.
       compute_uv: whether to return U and V^H.
       overwrite_a, check_finite, lapack_driver: accepted for compatibility; no effect.
 
@@ -116,17 +118,17 @@ def eigh(
     Args:
       a: Hermitian matrices [..., n, n].
       b: must be None.
-      lower: whether to read the lower triangle of a, or the upper one.
+      lower: whether to read the lower triangle of a; otherwise the upper triangle is read.
       eigvals_only: whether to return the eigenvalues alone.
       eigvals: must be None.
       type: must be 1.
       overwrite_a, overwrite_b, turbo, check_finite: accepted for compatibility; no effect.
 
-    Returns: eigenvalues [..., n] in ascending order, and eigenvectors, the columns of an array
-      [..., n, n].
+    Returns: (eigenvalues, eigenvectors): the eigenvalues [..., n] in ascending order, and an array
+      [..., n, n] whose columns are the eigenvectors; or the eigenvalues alone.
 
     Raises:
-      NotImplementedError: for generalized problems, and for part of the spectrum.
+      NotImplementedError: if `b` or `eigvals` is given, or `type` is not 1.
 
     Example:
       >>> jax.scipy.linalg.eigh(jnp.array([[2.0, 0.0], [0.0, 1.0]]), eigvals_only=True)
@@ -139,7 +141,7 @@ def eigh(
         ("eigvals=None", eigvals is None),
     ):
         if not ok:
-            raise NotImplementedError(f"eigh: only {name} is supported; leave the argument out")
+            raise NotImplementedError(f"eigh: only {name} is supported; omit this argument")
     vectors, values = lax.linalg.eigh(*arrays(a), lower=lower)
     return values if eigvals_only else (values, vectors)
 
@@ -149,13 +151,14 @@ def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
 
     Args:
       a: square matrices [..., n, n].
-      output: "real": for real matrices, T and Z are real, and T has a 2 x 2 block on its diagonal
-        for each pair of complex eigenvalues; "complex": T is triangular.
+      output: "real" or "complex". With "real", T and Z are real for real matrices, and T has a
+        2 x 2 block on its diagonal for each pair of complex eigenvalues. With "complex", T is
+        triangular.
 
     Returns: (T, Z).
 
     Raises:
-      ValueError: for another `output`.
+      ValueError: if `output` is unknown.
 
     Example:
       >>> t, z = jax.scipy.linalg.schur(jnp.array([[2.0, 1.0], [0.0, 3.0]]))
@@ -177,7 +180,7 @@ def _schur(a: Array, *, output: str) -> tuple[Array, Array]:
 
 
 def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
-    """Converts a real Schur form (T, Z) to a complex one by a Givens rotation for each 2 x 2 block.
+    """Converts a real Schur form (T, Z) to a complex one by one Givens rotation per 2 x 2 block.
 
     Args:
       T: quasi-triangular matrices [..., n, n].
@@ -185,13 +188,13 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
       check_finite: accepted for compatibility; no effect.
 
     Raises:
-      ValueError: if they are not square matrices of equal size.
+      ValueError: if T and Z are not square matrices of equal size.
     """
     del check_finite
     t, z = arrays(T, Z)
     for name, x in (("T", t), ("Z", z)):
         if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-            raise ValueError(f"rsf2csf: input {name!r} must be square, but got shape {x.shape}")
+            raise ValueError(f"rsf2csf: `{name}` must be square, but got shape {x.shape}")
     if t.shape[-1] != z.shape[-1]:
         raise ValueError(f"rsf2csf: sizes must be equal, but got shapes {t.shape} and {z.shape}")
     dtype = complex_dtype(t.dtype)
@@ -213,8 +216,8 @@ def _rsf2csf(t: Array, z: Array) -> tuple[Array, Array]:
         block = lax.dynamic_slice(t, (m - 1, m - 1), (2, 2))
         (a, b), (c, d) = (block[0, 0], block[0, 1]), (block[1, 0], block[1, 1])
         coupled = jnp.abs(c) > epsilon * (jnp.abs(a) + jnp.abs(d))
-        # The eigenvalue of the block that is further from d, minus d: the sign of the root avoids
-        # cancellation. Of a conjugate pair it is the one above the real axis.
+        # Subtracts d from the eigenvalue of the block that is farther from d; the sign of the root
+        # avoids cancellation. Of a conjugate pair, the one above the real axis is chosen.
         half = (a - d) / 2
         root = lax.sqrt(half * half + b * c)
         shift = half + jnp.where((jnp.conj(half) * root).real < 0, -root, root)
@@ -223,7 +226,7 @@ def _rsf2csf(t: Array, z: Array) -> tuple[Array, Array]:
         cosine = jnp.where(coupled, shift / length, 1.0)
         sine = jnp.where(coupled, c / length, 0.0)
         g = jnp.stack([jnp.stack([jnp.conj(cosine), sine]), jnp.stack([-sine, cosine])])
-        # Elements below the blocks count as zeros and are not updated.
+        # Elements below the blocks are regarded as zeros, and are not updated.
         rows = lax.dynamic_slice(t, (m - 1, 0), (2, n))
         rows = jnp.where(places >= m - 1, g @ rows, rows)
         t = lax.dynamic_update_slice(t, rows, (m - 1, 0))
@@ -246,8 +249,8 @@ def lu_factor(
       a: matrices [..., m, n].
       overwrite_a, check_finite: accepted for compatibility; no effect.
 
-    Returns: an array [..., m, n] with L below the diagonal (its unit diagonal is implied) and U on
-      and above it, and int32 pivots.
+    Returns: (factors, pivots): an array [..., m, n] that holds L below the diagonal (its unit
+      diagonal is implied) and U on and above it, and int32 pivots.
     """
     del overwrite_a, check_finite
     factors, pivots, _ = lax.linalg.lu(*arrays(a))
@@ -261,7 +264,7 @@ def lu(
 
     Args:
       a: matrices [..., m, n].
-      permute_l: whether to multiply P and L.
+      permute_l: whether to return the product P @ L instead of its factors.
       overwrite_a, check_finite: accepted for compatibility; no effect.
 
     Returns: (P, L, U), or (P @ L, U) if `permute_l`.
@@ -305,14 +308,14 @@ def qr(
 
     Args:
       a: matrices [..., m, n].
-      mode: "full": Q is square; "economic": Q has min(m, n) columns; "r": Q is not returned.
-      pivoting: whether to permute columns so that the magnitudes of the diagonal of R descend.
+      mode: "full" returns a square Q, "economic" a Q with min(m, n) columns, and "r" no Q.
+      pivoting: whether to permute columns such that the diagonal of R descends in magnitude.
       overwrite_a, lwork, check_finite: accepted for compatibility; no effect.
 
     Returns: (Q, R), or (R,) for mode "r"; the permutation P is appended if `pivoting`.
 
     Raises:
-      ValueError: for another mode.
+      ValueError: if `mode` is unknown.
     """
     del overwrite_a, lwork, check_finite
     if mode not in ("full", "r", "economic"):
@@ -335,9 +338,9 @@ def qr_multiply(
     overwrite_a: bool = False,
     overwrite_c: bool = False,
 ) -> tuple[Array, Array] | tuple[Array, Array, Array]:
-    """Computes the QR factorization a = Q @ R and multiplies c by Q.
+    """Computes the QR factorization a = Q @ R, and the product of Q and c.
 
-    Q has min(m, n) columns; in mode "left" it is square if c has m rows.
+    Q has min(m, n) columns, but it is square in mode "left" if c has m rows.
 
     Args:
       a: matrices [..., m, n].
@@ -350,13 +353,13 @@ def qr_multiply(
     Returns: (c @ Q or Q @ c, R); the permutation P is appended if `pivoting`.
 
     Raises:
-      ValueError: for another mode, or shapes that do not match.
+      ValueError: if `mode` is unknown, or shapes do not match.
     """
     del overwrite_a, overwrite_c
     if mode not in ("right", "left"):
         raise ValueError(
-            "qr_multiply: `mode` must be 'left' or 'right', the side of `c` that q multiplies, "
-            f"but it is {mode!r}"
+            "qr_multiply: `mode`, the side from which `c` is multiplied by q, must be 'left' or "
+            f"'right', but got {mode!r}"
         )
     x, y = arrays(a, c)
     if x.ndim < 2 or not y.ndim:
@@ -374,7 +377,8 @@ def qr_multiply(
         q = jnp.conj(q) if conjugate else q
     elif inner != extents[0 if mode == "right" else 1]:
         raise ValueError(
-            f"qr_multiply: shapes must match for mode={mode!r}, but a has {x.shape} and c {y.shape}"
+            f"qr_multiply: the shapes of `a` and `c` do not match for mode={mode!r}: {x.shape} and "
+            f"{y.shape}"
         )
     product = y @ q if mode == "right" else q @ y
     return _as_results([product, *factors])
@@ -383,11 +387,11 @@ def qr_multiply(
 def hessenberg(
     a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Array | tuple[Array, Array]:
-    """Computes the Hessenberg form H of a = Q @ H @ Q^H: elements below its subdiagonal are zero.
+    """Computes the Hessenberg form H of a = Q @ H @ Q^H; it is zero below the first subdiagonal.
 
     Args:
-      a: square matrices [..., n, n]; the result for matrices without columns, such as [3, 0], is
-        empty.
+      a: square matrices [..., n, n]. Matrices without columns, such as [3, 0], are also accepted;
+        their result is empty.
       calc_q: whether to return the unitary matrix Q as well.
       overwrite_a, check_finite: accepted for compatibility; no effect.
     """
@@ -423,13 +427,13 @@ def polar(
       a: matrices [..., m, n].
       side: "right" for a = U @ P, "left" for a = P @ U.
       method: "qdwh" or "svd"; both use the singular value decomposition.
-      eps, max_iterations: accepted for compatibility; the computation is not iterative.
+      eps, max_iterations: accepted for compatibility; no effect, since no iteration is used.
 
     Returns: (U, P), with U unitary and P positive semidefinite.
 
     Raises:
-      ValueError: for other sides or methods, or if `a` is not a matrix.
-      NotImplementedError: for 16-bit floats.
+      ValueError: if the side or method is unknown, or `a` does not hold matrices.
+      NotImplementedError: if the dtype is a 16-bit float.
 
     Example:
       >>> u, p = jax.scipy.linalg.polar(jnp.array([[-2.0, 0.0], [0.0, 3.0]]))
@@ -443,7 +447,7 @@ def polar(
         raise ValueError(f"polar: `a` must hold matrices, but it has shape {x.shape}")
     if side not in ("right", "left"):
         raise ValueError(
-            f"polar: `side`, the side of p, must be 'left' or 'right', but it is {side!r}"
+            f"polar: `side`, the side of p, must be 'left' or 'right', but got {side!r}"
         )
     if method not in ("qdwh", "svd"):
         raise ValueError(f"polar: unknown method {method!r}; it must be 'qdwh' or 'svd'")

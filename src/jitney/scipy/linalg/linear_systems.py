@@ -31,8 +31,8 @@ def solve(
     Args:
       a: square matrices [..., n, n].
       b: right-hand sides [..., n] or [..., n, k].
-      lower: for positive definite matrices, whether to read the lower triangle of `a`, or the upper
-        one.
+      lower: for positive definite matrices, whether to read the lower triangle of `a`; otherwise
+        the upper triangle is read.
       assume_a: "gen", "sym" or "her" to solve by LU factorization, "pos" for positive definite
         matrices (Cholesky factorization).
       overwrite_a, overwrite_b, debug, check_finite: accepted for compatibility; no effect.
@@ -40,7 +40,7 @@ def solve(
     Returns: array of the shape of b, with batch axes broadcast.
 
     Raises:
-      ValueError: for another `assume_a`, or shapes that do not match.
+      ValueError: if `assume_a` is unknown, or shapes do not match.
 
     Example:
       >>> stiffness = jnp.array([[2.0, -1.0], [-1.0, 2.0]])
@@ -74,15 +74,15 @@ def solve_triangular(
     """Solves a @ x = b for x, where a is triangular.
 
     Args:
-      a: square matrices [..., n, n]; the other triangle is not read.
+      a: square matrices [..., n, n], of which only the lower or upper triangle is read.
       b: right-hand sides [..., n] or [..., n, k].
-      trans: 0 or "N"; 1 or "T" for a^T @ x = b; 2 or "C" for a^H @ x = b.
-      lower: whether a is lower or upper triangular.
+      trans: 0 or "N" to solve a @ x = b; 1 or "T" for a^T @ x = b; 2 or "C" for a^H @ x = b.
+      lower: whether a is lower triangular; otherwise it is upper triangular.
       unit_diagonal: whether to assume ones on the diagonal, without reading it.
       overwrite_b, debug, check_finite: accepted for compatibility; no effect.
 
     Raises:
-      ValueError: for another `trans`, or shapes that do not match.
+      ValueError: if `trans` is not one of these, or shapes do not match.
 
     Example:
       >>> upper = jnp.array([[2.0, 1.0], [0.0, 4.0]])
@@ -93,7 +93,7 @@ def solve_triangular(
     codes: dict[object, int] = {0: 0, "N": 0, 1: 1, "T": 1, 2: 2, "C": 2}
     if trans not in codes:
         raise ValueError(
-            f"solve_triangular: `trans` must be 0, 1, 2, 'N', 'T' or 'C', but is {trans!r}"
+            f"solve_triangular: `trans` must be 0, 1, 2, 'N', 'T' or 'C', but got {trans!r}"
         )
     x, y = arrays(a, b)
     return _solve_triangular(x, y, trans=codes[trans], lower=lower, unit_diagonal=unit_diagonal)
@@ -180,11 +180,11 @@ def lu_solve(
     Args:
       lu_and_piv: result of `lu_factor(a)`.
       b: right-hand sides [..., n] or [..., n, k].
-      trans: 0, or 1 for a^T @ x = b, or 2 for a^H @ x = b.
+      trans: 0 to solve a @ x = b, 1 for a^T @ x = b, or 2 for a^H @ x = b.
       overwrite_b, check_finite: accepted for compatibility; no effect.
 
     Raises:
-      ValueError: for another `trans`, or shapes that do not match.
+      ValueError: if `trans` is not one of these, or shapes do not match.
     """
     del overwrite_b, check_finite
     if trans not in (0, 1, 2):

@@ -1,4 +1,4 @@
-"""Matrix exponential, square root and functions of the eigenvalues; the Sylvester equation."""
+"""Matrix exponential, square root and general matrix functions; the Sylvester equation."""
 
 from __future__ import annotations
 
@@ -66,19 +66,19 @@ def _pade(degree: int, a: Array) -> tuple[Array, Array]:
 
 
 def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 16) -> Array:
-    """Computes the matrix exponential, by scaling and squaring of a Pade approximant.
+    """Computes the matrix exponential by scaling and squaring a Pade approximant.
 
     Args:
       A: square matrices [..., n, n].
       upper_triangular: whether the matrices are upper triangular; the approximant is then computed
         by a triangular solve.
-      max_squarings: maximal number of squarings; the result is NaN for matrices that need more,
-        with norms beyond about 2**max_squarings.
+      max_squarings: maximum number of squarings; the result is NaN for matrices that need more,
+        whose norms exceed about 2**max_squarings.
 
     Returns: array of the shape of A, of inexact dtype.
 
     Raises:
-      ValueError: for matrices that are not square.
+      ValueError: if the matrices are not square.
 
     Example:
       >>> jax.scipy.linalg.expm(jnp.array([[0.0, 1.0], [0.0, 0.0]]))
@@ -87,7 +87,7 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     """
     a = as_value(promote_dtypes_inexact(A)[0])
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"expm: `A` must be square matrices, but it has shape {a.shape}")
+        raise ValueError(f"expm: `A` must hold square matrices, but it has shape {a.shape}")
     return _expm(a, upper_triangular=upper_triangular, max_squarings=max_squarings)
 
 
@@ -149,13 +149,12 @@ def expm_frechet(
     del method
     a, e = arrays(A, E)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"expm_frechet: `A` must be square matrices, but it has shape {a.shape}")
+        raise ValueError(f"expm_frechet: `A` must hold square matrices, but it has shape {a.shape}")
     if e.ndim < 2 or e.shape[-1] != e.shape[-2]:
-        raise ValueError(f"expm_frechet: `E` must be square matrices, but it has shape {e.shape}")
+        raise ValueError(f"expm_frechet: `E` must hold square matrices, but it has shape {e.shape}")
     if a.shape != e.shape:
         raise ValueError(
-            f"expm_frechet: `A` and `E` must have the same shape, but they are {a.shape} and "
-            f"{e.shape}"
+            f"expm_frechet: `A` and `E` must have the same shape, but got {a.shape} and {e.shape}"
         )
     value, slope = jvp(expm, (a,), (e,))
     return (value, slope) if compute_expm else slope
@@ -166,9 +165,9 @@ def _upper_columns(n: int, entry: Callable[[Array, Array, Array], Array], start:
 
     Args:
       n: size of the matrix.
-      entry: function of the matrix so far, i and j that returns entry (i, j); it may use the
-        entries left of it and below it.
-      start: matrix with the diagonal, and 0 above it.
+      entry: function of the matrix so far, i and j that returns entry (i, j); it can use the
+        entries to the left and below.
+      start: matrix that holds the diagonal, and is 0 elsewhere.
     """
 
     def column(j: Array, matrix: Array) -> Array:
@@ -200,7 +199,7 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     Returns: complex array of the shape of A.
 
     Raises:
-      NotImplementedError: for another blocksize.
+      NotImplementedError: if `blocksize` is not 1.
 
     Example:
       >>> jax.scipy.linalg.sqrtm(jnp.array([[4.0, 0.0], [0.0, 9.0]])).real
@@ -208,10 +207,10 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
              [0., 3.]], dtype=float32)
     """
     if blocksize > 1:
-        raise NotImplementedError("sqrtm: blocksize must be 1, blocks are not supported")
+        raise NotImplementedError("sqrtm: blocksize must be 1, since blocks are not supported")
     matrix = as_value(promote_dtypes_inexact(A)[0])
     if matrix.ndim < 2:
-        raise TypeError(f"sqrtm takes square matrices [..., n, n], but got shape {matrix.shape}")
+        raise TypeError(f"sqrtm: expected square matrices [..., n, n], but got shape {matrix.shape}")
     return _sqrtm(matrix)
 
 
@@ -245,11 +244,11 @@ def funm(
       relative error.
 
     Raises:
-      ValueError: for a matrix that is not square.
+      ValueError: if A is not a square matrix.
     """
     a = as_value(promote_dtypes_inexact(A)[0])
     if a.ndim != 2 or a.shape[0] != a.shape[1]:
-        raise ValueError(f"funm: `A` must be one square matrix, but it has shape {a.shape}")
+        raise ValueError(f"funm: `A` must be a square matrix, but it has shape {a.shape}")
     t, z = schur(a, output="complex")
     n = t.shape[0]
     values = jnp.asarray(func(jnp.diagonal(t))).astype(t.dtype)
@@ -284,13 +283,13 @@ def solve_sylvester(
       C: matrices [..., m, n].
       method: "schur" uses Schur forms (Bartels and Stewart, Communications of the ACM 15 (1972),
         820-826), "eigen" uses eigenvectors.
-      tol: the result is NaN if the sum of an eigenvalue of A and one of B is smaller than this in
-        magnitude, as the solution is then not unique.
+      tol: threshold for the magnitudes of the sums of an eigenvalue of A and one of B. If one of
+        them is below it, the solution is not unique, and the result is NaN.
 
     Returns: matrices [..., m, n].
 
     Raises:
-      ValueError: for another method, or shapes that do not match.
+      ValueError: if the method is unknown, or shapes do not match.
 
     Example:
       >>> jax.scipy.linalg.solve_sylvester(jnp.eye(1), jnp.eye(1), jnp.ones((1, 1)))

@@ -46,12 +46,12 @@ def block_diag(*arrs: ArrayLike) -> Array:
     """Returns the block diagonal matrix of the given blocks.
 
     Args:
-      arrs: blocks: matrices; a vector is treated as a row.
+      arrs: matrices; a vector is treated as a single row, and a scalar as a 1 x 1 matrix.
 
-    Returns: matrix of their common dtype.
+    Returns: matrix of the dtype to which the blocks are promoted.
 
     Raises:
-      ValueError: for arrays of more than two axes.
+      ValueError: if a block has more than two axes.
 
     Example:
       >>> jax.scipy.linalg.block_diag(jnp.ones((1, 2)), 3.0)
@@ -62,7 +62,7 @@ def block_diag(*arrs: ArrayLike) -> Array:
     for i, block in enumerate(blocks):
         if block.ndim > 2:
             raise ValueError(
-                f"block_diag: blocks must be matrices, vectors or scalars, but number {i} has shape "
+                f"block_diag: blocks must be matrices, vectors or scalars, but block {i} has shape "
                 f"{block.shape}"
             )
     blocks = [jnp.atleast_2d(block) for block in blocks]
@@ -102,7 +102,7 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
 
 def _over_batches(matrix: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
-    """Extends `matrix`, of two vectors, to batch axes that broadcast and to a common dtype."""
+    """Extends `matrix`, a function of two vectors, to broadcast batch axes and a common dtype."""
 
     def function(x: Array, y: Array) -> Array:
         x, y = (as_value(v) for v in promote_dtypes(x, y))
@@ -171,7 +171,7 @@ def circulant(c: ArrayLike) -> Array:
 
 
 def companion(a: ArrayLike) -> Array:
-    """Returns the companion matrix of a polynomial, whose eigenvalues are its roots.
+    """Returns the companion matrix of a polynomial; its eigenvalues are the roots.
 
     Args:
       a: coefficients [..., n + 1], highest power first, n > 0.
@@ -195,7 +195,7 @@ def companion(a: ArrayLike) -> Array:
 
 
 def _with_first_row(row: Array, below: Array | None) -> Array:
-    """Returns the square matrix with this first row, and `below` (default 1) on its subdiagonal."""
+    """Returns the square matrix with first row `row` and subdiagonal `below` (1 by default)."""
     n = row.shape[-1]
     entries = jnp.ones((*row.shape[:-1], n - 1), row.dtype) if below is None else below
     index = np.arange(n - 1)
@@ -204,7 +204,9 @@ def _with_first_row(row: Array, below: Array | None) -> Array:
 
 
 def leslie(f: ArrayLike, s: ArrayLike) -> Array:
-    """Returns the Leslie matrix of a population: first row fecundities, subdiagonal survival.
+    """Returns the Leslie matrix of a population.
+
+    Its first row holds the fecundities, and its subdiagonal the survival coefficients.
 
     Args:
       f: fecundities [..., n].
@@ -213,7 +215,7 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     Returns: array [..., n, n].
 
     Raises:
-      ValueError: unless f has one more element than s.
+      ValueError: if f does not have exactly one more element than s.
 
     Example:
       >>> births, survival = jnp.array([0.0, 2.0, 1.0]), jnp.array([0.5, 0.25])
@@ -227,7 +229,7 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
         )
     if survival.shape[-1] != births.shape[-1] - 1:
         raise ValueError(
-            "leslie: `s` must have one element less than `f`, as the last class does not "
+            "leslie: `s` must have one element fewer than `f`, since the last age class does not "
             f"survive, but the shapes are {survival.shape} and {births.shape}"
         )
     batch = jnp.broadcast_shapes(births.shape[:-1], survival.shape[:-1])
@@ -273,8 +275,8 @@ def fiedler_companion(a: ArrayLike) -> Array:
     x = as_value(promote_dtypes_inexact(ensure_arraylike("fiedler_companion", a))[0])
     if x.ndim == 0 or x.shape[-1] < 1:
         raise ValueError(
-            "fiedler_companion: `a` must have a nonzero number of elements along its last axis; got "
-            f"shape {x.shape}"
+            "fiedler_companion: `a` must have a nonzero number of elements along its last axis, but "
+            f"got shape {x.shape}"
         )
     x = x / x[..., :1]
     n = x.shape[-1] - 1
@@ -299,13 +301,13 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
 
     Args:
       a: vectors [..., m].
-      n: number of columns, positive.
+      n: number of columns; positive.
       mode: "full", "same" or "valid".
 
     Returns: array [..., k, n].
 
     Raises:
-      ValueError: for other modes, if `a` is empty, or if n is not positive.
+      ValueError: if `mode` is unknown, `a` is empty, or n is not positive.
 
     Example:
       >>> kernel = jnp.array([1, -1])
@@ -319,10 +321,10 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     m = x.shape[-1]
     if n <= 0:
         raise ValueError(
-            f"convolution_matrix: `n`, the number of columns, must be 1 or more, but is {n}"
+            f"convolution_matrix: `n`, the number of columns, must be 1 or more, but got {n}"
         )
     if m == 0:
-        raise ValueError(f"convolution_matrix: `a` must have elements, but it has shape {x.shape}")
+        raise ValueError(f"convolution_matrix: `a` must not be empty, but it has shape {x.shape}")
     if mode not in ("full", "valid", "same"):
         raise ValueError(
             f"convolution_matrix: `mode` must be 'full', 'same' or 'valid', but it is {mode!r}"
@@ -341,11 +343,11 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
 
     Args:
       n: number of rows and columns.
-      scale: divisor of the matrix: "sqrtn" (which makes it unitary) or "n"; 1 if None.
+      scale: divisor of the matrix: "sqrtn" (which makes the matrix unitary), "n", or None for 1.
       dtype: complex dtype; the default complex dtype if None.
 
     Raises:
-      ValueError: for another `scale`, or a dtype that is not complex.
+      ValueError: if `scale` is unknown, or the dtype is not complex.
 
     Example:
       >>> jax.scipy.linalg.dft(2).real
@@ -368,7 +370,7 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
 
 
 def hadamard(n: int, dtype: DTypeLike = int) -> Array:
-    """Returns a Hadamard matrix (Sylvester's construction): entries 1 and -1, orthogonal rows.
+    """Returns a Hadamard matrix by Sylvester's construction: entries 1 and -1, orthogonal rows.
 
     Args:
       n: size of the matrix, a power of 2.
@@ -400,8 +402,7 @@ def helmert(n: int, full: bool = False) -> Array:
 
     Args:
       n: number of columns.
-      full: whether to prepend the constant row. The matrix is then square, otherwise
-        [n - 1, n].
+      full: whether to prepend a constant row. The shape is then [n, n], otherwise [n - 1, n].
 
     Raises:
       ValueError: if n is not positive.
@@ -412,7 +413,7 @@ def helmert(n: int, full: bool = False) -> Array:
     """
     n = _size("helmert", n)
     if n < 1:
-        raise ValueError(f"helmert: `n`, the number of rows, must be 1 or more, but it is {n}")
+        raise ValueError(f"helmert: `n`, the number of columns, must be 1 or more, but it is {n}")
     i = np.arange(n)
     rows = np.tril(np.ones((n, n)), -1) - np.diag(i)
     rows[0] = 1
@@ -437,7 +438,7 @@ def hilbert(n: int) -> Array:
 
 
 def invhilbert(n: int) -> Array:
-    """Returns the inverse of `hilbert(n)`: integers, rounded to the default float.
+    """Returns the inverse of `hilbert(n)`; its integers are rounded to the default float dtype.
 
     Args:
       n: size of the matrix.
@@ -477,7 +478,7 @@ def pascal(n: int, kind: str | None = None) -> Array:
       kind: "symmetric", C(i + j, i), the default; "lower", C(i, j); "upper", C(j, i).
 
     Raises:
-      ValueError: for another kind.
+      ValueError: if `kind` is unknown.
 
     Example:
       >>> jax.scipy.linalg.pascal(3)
@@ -494,14 +495,14 @@ def pascal(n: int, kind: str | None = None) -> Array:
 
 
 def invpascal(n: int, kind: str | None = None) -> Array:
-    """Returns the inverse of `pascal(n, kind)`: integers, rounded to the default float.
+    """Returns the inverse of `pascal(n, kind)`; its integers are rounded to the default float dtype.
 
     Args:
       n: size of the matrix.
       kind: as in `pascal`.
 
     Raises:
-      ValueError: for another kind.
+      ValueError: if `kind` is unknown.
 
     Example:
       >>> jax.scipy.linalg.invpascal(2, kind="lower")

@@ -22,27 +22,28 @@ def eigh_tridiagonal(
     tol: float | None = None,
     key: Array | None = None,
 ) -> Array | tuple[Array, Array]:
-    """Computes eigenvalues and eigenvectors of a tridiagonal Hermitian matrix.
+    """Computes the eigenvalues and eigenvectors of a tridiagonal Hermitian matrix.
 
-    Eigenvalues alone are found by bisection with Sturm sequences (Barth, Martin and Wilkinson,
-    Numerische Mathematik 9 (1967), 386-393), without forming the matrix. Eigenvectors are those of
-    the dense matrix.
+    If only eigenvalues are requested, they are found by bisection with Sturm sequences (Barth,
+    Martin and Wilkinson, Numerische Mathematik 9 (1967), 386-393), without forming the matrix.
+    Otherwise the dense matrix is formed and decomposed.
 
     Args:
       d: diagonal [n].
       e: subdiagonal [n - 1], real or complex.
       eigvals_only: whether to return the eigenvalues alone.
-      select: "a" for all, "i" for those with the indices in `select_range`, both ends included.
-      select_range: (first, last) index.
+      select: "a" for all eigenvalues, "i" for those with indices in `select_range`.
+      select_range: (first, last) index, both inclusive.
       tol: absolute error of the eigenvalues found by bisection; by default the precision of the
         dtype.
       key: accepted for compatibility; the algorithm is deterministic.
 
-    Returns: eigenvalues [k] in ascending order, and eigenvectors [n, k].
+    Returns: eigenvalues [k] in ascending order, and eigenvectors [n, k]; or the eigenvalues alone.
 
     Raises:
-      ValueError: for other selections, or shapes that do not match.
-      NotImplementedError: for select="v", for which the shape of the result depends on values.
+      TypeError: if the shapes of d and e do not match.
+      ValueError: if `select` is unknown, or `select_range` is missing or out of bounds.
+      NotImplementedError: if `select` is "v"; the shape of the result would depend on values.
 
     Example:
       >>> jax.scipy.linalg.eigh_tridiagonal(jnp.zeros(2), jnp.ones(1), eigvals_only=True).round(4)
@@ -52,7 +53,7 @@ def eigh_tridiagonal(
     diagonal, off = (as_value(x) for x in promote_dtypes_inexact(d, e))
     if diagonal.ndim != 1 or off.shape != (max(diagonal.shape[0] - 1, 0),):
         raise TypeError(
-            "eigh_tridiagonal: d must be a vector, and e a vector with one element less, but got "
+            "eigh_tridiagonal: d must be a vector, and e a vector of one element fewer, but got "
             f"shapes {diagonal.shape} and {off.shape}"
         )
     n = diagonal.shape[0]
@@ -70,21 +71,21 @@ def _range(n: int, select: str, bounds: tuple[float, float] | None) -> tuple[int
         return 0, n - 1
     if select == "v":
         raise NotImplementedError(
-            "eigh_tridiagonal: `select` must be 'a' or 'i', as with 'v' the number of results "
-            "depends on values"
+            "eigh_tridiagonal: select='v' is not supported, because the number of results would "
+            "depend on values; use 'a' or 'i'"
         )
     if select != "i":
         raise ValueError(f"eigh_tridiagonal: select must be 'a', 'i' or 'v', but got {select!r}")
     if bounds is None:
         raise ValueError(
-            "eigh_tridiagonal: `select_range` must be the first and the last index if `select` "
-            "is 'i', but it is missing"
+            "eigh_tridiagonal: select='i' requires `select_range`, the first and the last index of "
+            "the eigenvalues"
         )
     first, last = int(bounds[0]), int(bounds[1])
     if first > last or first < 0 or last >= n:
         raise ValueError(
-            f"eigh_tridiagonal: `select_range` must be indices from 0 to {n - 1}, the lower first, "
-            f"but it is {bounds}"
+            f"eigh_tridiagonal: `select_range` must be two indices from 0 to {n - 1}, the lower "
+            f"first, but got {bounds}"
         )
     return first, last
 
@@ -109,7 +110,7 @@ def _bisect(main: Array, squares: Array, first: int, last: int, tol: float | Non
     indices = jnp.arange(first, last + 1)
 
     def below(x: Array) -> Array:
-        """Counts the eigenvalues less than each of `x`: negative pivots of T - x."""
+        """Counts the eigenvalues less than each element of `x`: the negative pivots of T - x."""
 
         def step(
             carry: tuple[Array, Array], row: tuple[Array, Array]

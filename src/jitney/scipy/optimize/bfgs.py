@@ -1,7 +1,8 @@
 """Minimization by the method of Broyden, Fletcher, Goldfarb and Shanno (BFGS).
 
 Source: Nocedal and Wright, Numerical Optimization, 2nd ed., algorithm 6.1, with the line search of
-algorithms 3.5 and 3.6. The minimization is a single loop, which can be compiled and batched.
+algorithms 3.5 and 3.6. Iterations and line searches are loops of `lax`, so that the minimization
+can be compiled and batched.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ class OptimizeResults(NamedTuple):
     """The result of `minimize`.
 
     Attributes:
-      x: the minimizer found.
-      success: whether the gradient is small there.
-      status: 0 if `success`; 1 if the maximal number of iterations was reached; 3 if the line
+      x: the point found.
+      success: whether the norm of the gradient at x is within the tolerance.
+      status: 0 if `success`; 1 if the maximum number of iterations was reached; 3 if the line
         search failed.
-      fun: value of the function.
-      jac: gradient.
-      hess_inv: estimate of the inverse Hessian.
+      fun: value of the function at x.
+      jac: gradient at x.
+      hess_inv: estimate of the inverse Hessian at x.
       nfev, njev: numbers of evaluations of the function and of its gradient.
       nit: number of iterations.
     """
@@ -63,15 +64,16 @@ def minimize(
       x0: initial vector.
       args: further arguments of `fun`.
       method: must be "BFGS".
-      tol: norm of the gradient at which to stop; "gtol" of the options takes precedence.
-      options: "gtol" (1e-5), the norm of the gradient at which to stop; "norm" (inf), the order of
-        that norm; "maxiter" (200 times the number of variables); "line_search_maxiter" (10).
+      tol: norm of the gradient at which to stop; the option "gtol" takes precedence.
+      options: dict of options, with these defaults: "gtol" (1e-5), the norm of the gradient at
+        which to stop; "norm" (inf), the order of that norm; "maxiter" (200 times the number of
+        variables); "line_search_maxiter" (10).
 
     Returns: `OptimizeResults`.
 
     Raises:
       TypeError: if `args` is not a tuple, or `fun` does not return a scalar.
-      ValueError: for other methods, options, or shapes of x0.
+      ValueError: if the method or an option is unknown, or `x0` is not a vector.
 
     Example:
       >>> distance = lambda x: jnp.sum((x - 3) ** 2)
@@ -134,7 +136,7 @@ def _bfgs(
         direction = -(s.inverse @ s.slope)
         search = _line_search(evaluate, s, direction, line_search_maxiter)
         move, change = search.x - s.x, search.slope - s.slope
-        # The curvature is positive by the Wolfe conditions, except for rounding.
+        # The Wolfe conditions make the curvature positive, except for rounding.
         product = jnp.vdot(change, move)
         useful = product > 0
         rho = jnp.where(useful, 1 / jnp.where(useful, product, 1), 0)
@@ -166,7 +168,7 @@ class _LineSearchResult(NamedTuple):
 
 
 class _Search(NamedTuple):
-    """The state of a line search; `low` and `high` are ends as (step, value, derivative)."""
+    """The state of a line search; its ends `low` and `high` are (step, value, derivative)."""
 
     trial: Array
     low: tuple[Array, Array, Array]
@@ -225,7 +227,7 @@ def _choose(condition: Array, yes: _Point, no: _Point) -> _Point:
 
 
 def _between(low: tuple[Array, ...], high: tuple[Array, ...]) -> Array:
-    """Returns the minimizer of the cubic through both ends; the midpoint if it is near an end."""
+    """Returns the minimizer of the cubic through both ends, or the midpoint if it is near one."""
     (a, fa, da), (b, fb, db) = low, high
     width = b - a
     safe = jnp.where(width == 0, 1, width)

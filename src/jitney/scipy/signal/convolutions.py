@@ -23,7 +23,7 @@ _PAD_MODES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
 
 
 def _operands(name: str, in1: ArrayLike, in2: ArrayLike, mode: str) -> tuple[Array, Array]:
-    """Promotes operands to a common inexact dtype; raises for unknown modes and unequal ranks."""
+    """Promotes operands to a common inexact dtype; checks the mode and that ranks are equal."""
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"{name}: `mode` must be 'full', 'same' or 'valid', but it is {mode!r}")
     check_arraylike(f"jax.scipy.signal.{name}", in1, in2)
@@ -40,19 +40,19 @@ def _operands(name: str, in1: ArrayLike, in2: ArrayLike, mode: str) -> tuple[Arr
 def _with_elements(name: str, x: Array, y: Array) -> None:
     if 0 in (x.size, y.size):
         raise ValueError(
-            f"{name}: operands must have elements, but they have shapes {x.shape} and {y.shape}"
+            f"{name}: operands must not be empty, but they have shapes {x.shape} and {y.shape}"
         )
 
 
 def _contained(name: str, n: Sequence[int], m: Sequence[int]) -> bool:
-    """Returns whether sizes `m` are all at most `n`; raises if neither fits into the other."""
+    """Returns whether `m` fits into `n` along all axes; raises if neither fits into the other."""
     if all(a >= b for a, b in zip(n, m, strict=True)):
         return True
     if all(a <= b for a, b in zip(n, m, strict=True)):
         return False
     raise ValueError(
         f"{name}: one operand must be at most as large as the other along all axes, but they have "
-        f"shapes {tuple(n)} and {tuple(m)}; method='fft' accepts any"
+        f"shapes {tuple(n)} and {tuple(m)}; method='fft' accepts operands of any size"
     )
 
 
@@ -88,11 +88,11 @@ def convolve(
 
     Args:
       in1: array of rank n; integers are converted to floats.
-      in2: array of rank n. With the direct method, one operand must not exceed the other along any
-        axis.
-      mode: "full" returns every element where the operands overlap; "same", the middle part of
-        "full", of the shape of in1; "valid", the elements where one operand fits entirely into the
-        other.
+      in2: array of rank n. With the direct method, one of the operands must be at most as large as
+        the other along every axis.
+      mode: "full" returns every element where the operands overlap; "same" returns the middle part
+        of "full", of the shape of in1; "valid" returns the elements where one operand lies entirely
+        within the other.
       method: "direct" (or "auto") sums products; "fft" uses `fftconvolve`.
       precision: precision of the products, as in `lax.conv_general_dilated`.
 
@@ -115,7 +115,7 @@ def _convolve(
     name: str, x: Array, y: Array, mode: Mode, method: str, precision: PrecisionLike
 ) -> Array:
     if method not in ("auto", "direct", "fft"):
-        raise ValueError(f"{name}: method must be 'auto', 'direct' or 'fft', got {method!r}")
+        raise ValueError(f"{name}: method must be 'auto', 'direct' or 'fft', but got {method!r}")
     _with_elements(name, x, y)
     if method == "fft":
         return fftconvolve(x, y, mode)
@@ -131,8 +131,8 @@ def correlate(
 ) -> Array:
     """Computes the cross-correlation of arrays of equal rank.
 
-    It is the convolution of in1 with the complex conjugate of in2, reversed along every axis. The
-    arguments, the result and the errors are those of `convolve`.
+    This is the convolution of in1 with the complex conjugate of in2, reversed along every axis. See
+    `convolve` for the arguments, the result and the errors.
 
     Example:
       >>> jax.scipy.signal.correlate(jnp.array([1., 2., 3.]), jnp.array([0., 1.]), mode="valid")
@@ -155,10 +155,10 @@ def _planes(
     x, y = _operands(name, in1, in2, mode)
     if x.ndim != 2:
         raise ValueError(
-            f"{name}() only supports 2-dimensional inputs, got shapes {x.shape} and {y.shape}"
+            f"{name}() only supports 2-dimensional inputs, but got shapes {x.shape} and {y.shape}"
         )
     if boundary not in _PAD_MODES:
-        raise ValueError(f"{name}: boundary must be 'fill', 'wrap' or 'symm', got {boundary!r}")
+        raise ValueError(f"{name}: boundary must be 'fill', 'wrap' or 'symm', but got {boundary!r}")
     _with_elements(name, x, y)
     return x, y
 
@@ -197,17 +197,17 @@ def convolve2d(
       in1: matrix; integers are converted to floats.
       in2: matrix.
       mode: "full", "same" or "valid", as in `convolve`.
-      boundary: how in1 is extended beyond its edges, unless mode is "valid": "fill" with
-        `fillvalue`, "wrap" periodically, or "symm" by reflection about the edge. JAX supports only
+      boundary: how in1 is extended beyond its edges, unless mode is "valid": "fill" extends it with
+        `fillvalue`, "wrap" periodically, and "symm" by reflection about the edge. JAX supports only
         "fill" with 0.
-      fillvalue: scalar.
+      fillvalue: scalar for "fill".
       precision: precision of the products, as in `convolve`.
 
     Returns: matrix of the inexact dtype to which both operands are promoted.
 
     Raises:
-      ValueError: if an operand is not a matrix or is empty; for unknown modes and boundaries; for
-        "valid", if neither operand fits into the other along both axes.
+      ValueError: if an operand is not a matrix or is empty, if the mode or boundary is unknown, or,
+        in mode "valid", if neither operand fits into the other along both axes.
 
     Example:
       >>> jax.scipy.signal.convolve2d(jnp.eye(2), jnp.ones((2, 2)))
@@ -231,7 +231,7 @@ def correlate2d(
     """Computes the cross-correlation of two matrices: in2 is conjugated and not reversed.
 
     In mode "same", each element of the result is the correlation with the center of in2 at that
-    element of in1, as in SciPy. The arguments, the result and the errors are those of `convolve2d`.
+    element of in1, as in SciPy. See `convolve2d` for the arguments, the result and the errors.
 
     Example:
       >>> jax.scipy.signal.correlate2d(jnp.eye(2), jnp.array([[1., 2.], [3., 4.]]), mode="same")
@@ -247,7 +247,7 @@ def correlate2d(
 
 
 def _good_length(n: int) -> int:
-    """Returns the least 2^a 3^b 5^c that is at least `n`: a length of fast transforms."""
+    """Returns the least number 2^a 3^b 5^c >= `n`, a length for which transforms are fast."""
     best = 1 << max(n - 1, 0).bit_length()
     fives = 1
     while fives < best:
@@ -260,7 +260,7 @@ def _good_length(n: int) -> int:
 
 
 def _axes(x: Array, y: Array, axes: Sequence[int] | int | None) -> list[int]:
-    """Returns the axes to convolve; raises unless the others broadcast."""
+    """Returns the axes to convolve; raises unless the operands broadcast along the other axes."""
     if axes is None:
         return list(range(x.ndim))
     axes_list = [axes] if isinstance(axes, int) else axes
@@ -269,12 +269,12 @@ def _axes(x: Array, y: Array, axes: Sequence[int] | int | None) -> list[int]:
         raise ValueError(f"fftconvolve: axes {tuple(where)} are out of bounds for rank {x.ndim}")
     where = [axis % x.ndim for axis in where]
     if len(set(where)) != len(where):
-        raise ValueError(f"fftconvolve: axes must be unique, got {tuple(axes_list)}")
+        raise ValueError(f"fftconvolve: axes must be unique, but got {tuple(axes_list)}")
     for axis in set(range(x.ndim)).difference(where):
         if x.shape[axis] != y.shape[axis] and 1 not in (x.shape[axis], y.shape[axis]):
             raise ValueError(
-                "fftconvolve: axes that are not convolved must broadcast, but along axis "
-                f"{axis} of shapes {x.shape} and {y.shape} they do not"
+                f"fftconvolve: operands of shapes {x.shape} and {y.shape} do not broadcast along "
+                f"axis {axis}, which is not convolved"
             )
     return where
 
@@ -293,21 +293,21 @@ def fftconvolve(
 ) -> Array:
     """Computes the convolution of arrays of equal rank by Fourier transforms.
 
-    This costs O(n log n) operations. Rounding errors are relative to the largest element of the
-    result, not to each element.
+    The cost is O(n log n) operations for a result of n elements. Rounding errors are relative to
+    the largest element of the result, not to each element.
 
     Args:
       in1: array of rank n; integers are converted to floats.
       in2: array of rank n.
       mode: "full", "same" or "valid", as in `convolve`.
-      axes: axes to convolve, by default all. Along other axes the operands broadcast.
+      axes: axes to convolve; all by default. The operands broadcast along the other axes.
 
     Returns: array of rank n, of the inexact dtype to which both operands are promoted.
 
     Raises:
       ValueError: if the ranks differ, sizes along other axes do not broadcast, axes are out of
-        bounds or repeated, or the mode is unknown; for "valid", if neither operand fits into the
-        other.
+        bounds or repeated, the mode is unknown, or, in mode "valid", if neither operand fits into
+        the other.
 
     Example:
       >>> jax.scipy.signal.fftconvolve(jnp.array([1., 2., 3.]), jnp.array([1., 1.])).round(3)

@@ -1,6 +1,6 @@
 """Windowed segments of signals, shared by `stft`, `csd` and `istft`.
 
-Lengths are static. Windows come from SciPy, computed on the host as constants.
+Lengths are static. Windows are constants, computed on the host by SciPy.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ def segments(name: str, size: int, noverlap: int | None, nfft: int | None) -> Se
     """Returns the layout of segments of `size` elements; raises for inconsistent lengths."""
     size = operator.index(size)
     if size < 1:
-        raise ValueError(f"{name}: segments must have elements, but nperseg={size}")
+        raise ValueError(f"{name}: nperseg must be 1 or more, but got nperseg={size}")
     overlap = size // 2 if noverlap is None else operator.index(noverlap)
     if not 0 <= overlap < size:
         raise ValueError(
-            f"{name}: segments must overlap by 0 to nperseg - 1 elements, but noverlap={overlap} and "
+            f"{name}: noverlap must be from 0 to nperseg - 1, but got noverlap={overlap} and "
             f"nperseg={size}"
         )
     transformed = size if nfft is None else operator.index(nfft)
     if transformed < size:
         raise ValueError(
-            f"{name}: a transform must contain a complete segment, but nfft={transformed} is less "
+            f"{name}: a transform must cover a complete segment, but nfft={transformed} is less "
             f"than nperseg={size}"
         )
     return Segments(size, size - overlap, transformed)
@@ -55,18 +55,21 @@ def segments(name: str, size: int, noverlap: int | None, nfft: int | None) -> Se
 def window_and_size(
     name: str, window: Window, nperseg: int | None, default: int, limit: int | None, dtype: np.dtype
 ) -> tuple[Array | np.ndarray, int]:
-    """Returns the window in real `dtype`, and the segment length.
+    """Returns the window, of the real `dtype`, and the segment length.
 
-    The length is `nperseg`, or `default`, and at most `limit`; for a window given as an array it is
-    that of the array.
+    The segment length is `nperseg` (`default` if it is None), limited to `limit`. If the window is
+    an array, the segment length is the length of that array.
     """
     if isinstance(window, (str, float, tuple)):
         size = default if nperseg is None else operator.index(nperseg)
         if size < 1:
-            raise ValueError(f"{name}: segments must have elements, but nperseg={size}")
+            raise ValueError(f"{name}: nperseg must be 1 or more, but got nperseg={size}")
         if limit is not None and size > limit:
             # As in SciPy, a signal shorter than a segment is one segment.
-            warn(f"{name}: nperseg={size} is greater than the signal's length, using {limit}")
+            warn(
+                f"{name}: nperseg={size} is greater than the length of the signal; using "
+                f"nperseg={limit}"
+            )
             size = limit
         from scipy.signal import get_window
 
@@ -76,30 +79,31 @@ def window_and_size(
         raise ValueError(f"{name}: `window` must be a vector, but it has shape {values.shape}")
     size = values.shape[0]
     if limit is not None and size > limit:
-        raise ValueError(f"{name}: window is longer than the signal, {size} and {limit} elements")
+        raise ValueError(
+            f"{name}: window is longer than the signal: they have {size} and {limit} elements"
+        )
     if nperseg is not None and operator.index(nperseg) != size:
         raise ValueError(
             f"{name}: `window` must be as long as a segment, but it has "
-            f"{messages.counted(size, 'element')} and "
-            f"nperseg={nperseg}"
+            f"{messages.counted(size, 'element')}, and nperseg={nperseg}"
         )
     return values, size
 
 
 def cut(x: Array, plan: Segments) -> Array:
-    """Cuts [..., n] into [..., segments, size]; drops an incomplete segment at the end."""
+    """Cuts an array [..., n] into [..., segments, size]; drops an incomplete last segment."""
     count = (x.shape[-1] - plan.size) // plan.step + 1
     places = plan.step * np.arange(count)[:, None] + np.arange(plan.size)
     return x[..., places]
 
 
 def overlap_add(x: Array, step: int) -> Array:
-    """Sums [..., segments, size], where segments are `step` apart and overlap, into [..., n].
+    """Adds overlapping segments [..., segments, size], which are `step` apart, into [..., n].
 
     Segments are cut into blocks of `step` elements; block i of segment j is added to block i + j of
-    the result. The blocks form a matrix with rows i and columns j. With each row padded to one more
-    element than the result has and the whole reshaped to rows of the result's length, these sums
-    are column sums.
+    the result. The blocks form a matrix with rows i and columns j. If each row is padded to one
+    block more than the result has, and the whole is then reshaped to rows of the length of the
+    result, these sums become column sums.
     """
     *batch, count, size = x.shape
     blocks = -(-size // step)
@@ -115,7 +119,7 @@ def overlap_add(x: Array, step: int) -> Array:
 def spectra(
     x: Array, window: Array | np.ndarray, plan: Segments, detrend: Detrend, onesided: bool
 ) -> Array:
-    """Transforms each segment of [..., n] after detrending and windowing it."""
+    """Computes the spectra of the segments of an array [..., n], detrended and windowed."""
     parts = cut(x, plan)
     if callable(detrend):
         parts = detrend(parts)
@@ -138,8 +142,8 @@ def is_onesided(name: str, asked: bool, *signals: Array) -> bool:
     """Returns whether spectra are one-sided; for complex signals warns and returns False."""
     if asked and any(is_complex(x.dtype) for x in signals):
         warn(
-            f"{name}: a signal is complex, so spectra also have negative frequencies: "
-            "return_onesided is set to False"
+            f"{name}: return_onesided is set to False, since the spectra of complex signals have "
+            "negative frequencies, too"
         )
         return False
     return asked

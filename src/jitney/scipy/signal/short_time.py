@@ -1,9 +1,9 @@
 """The short-time Fourier transform `stft` and its inverse `istft`.
 
-Spectra are divided by the sum of the window. The inverse sums the segments, multiplied by the
-window once more, and divides by the sum of the squared windows. The result is the signal whose
-spectra are nearest to the given ones in the least-squares sense (Griffin and Lim, Signal estimation
-from modified short-time Fourier transform, 1984).
+Spectra are divided by the sum of the window. The inverse multiplies the segments by the window once
+more, adds them, and divides the result by the sum of the squared windows. This gives the signal
+whose spectra are nearest to the given ones in the least-squares sense (Griffin and Lim, Signal
+estimation from modified short-time Fourier transform, 1984).
 """
 
 from __future__ import annotations
@@ -61,22 +61,24 @@ def stft(
       x: signal; integers are converted to floats.
       fs: sampling rate, in samples per unit of time.
       window: name of a window of SciPy's `get_window`, tuple of a name and parameters, or array.
-      nperseg: length of a segment, at most the length of the signal; a window given as an array
-        determines it.
+      nperseg: length of a segment, at most the length of the signal; if `window` is an array, its
+        length by default.
       noverlap: number of elements that consecutive segments share; half a segment by default.
-      nfft: length of the transforms; segments are padded with zeros. By default `nperseg`.
+      nfft: length of the transforms, to which segments are zero-padded; `nperseg` by default.
       detrend: "constant", "linear", False, or a function of the array [..., segments, nperseg].
-      return_onesided: whether to omit negative frequencies; complex signals always have all.
-      boundary: how the signal is extended by half a segment at each end: "zeros", "constant" (the
-        last element), "even" or "odd" (reflected); None: not at all.
+      return_onesided: whether to omit negative frequencies; for complex signals all frequencies are
+        always returned.
+      boundary: how the signal is extended by half a segment at each end: by "zeros", "constant"
+        (repeating the outermost element), or "even" or "odd" (by reflection); None does not extend
+        it.
       padded: whether to append zeros so that the segments cover the entire signal.
       axis: axis of the signal.
 
-    Returns: frequencies [f], times of the segments [t], and spectra, with f in place of the axis
-      and t appended.
+    Returns: frequencies [f], times of the segments [t], and spectra, where f replaces `axis` and t
+      is appended.
 
     Raises:
-      ValueError: for unknown windows and boundaries, and inconsistent lengths.
+      ValueError: if a window or boundary is unknown, or lengths are inconsistent.
 
     Example:
       >>> f, t, spectra = jax.scipy.signal.stft(jnp.ones(8), nperseg=4)
@@ -86,7 +88,7 @@ def stft(
       Array([0.75, 1.  , 1.  , 1.  , 0.25], dtype=float32)
     """
     if boundary not in _BOUNDARIES:
-        raise ValueError(f"stft: boundary must be one of {list(_BOUNDARIES)}, got {boundary!r}")
+        raise ValueError(f"stft: boundary must be one of {list(_BOUNDARIES)}, but got {boundary!r}")
     signal = as_value(promote_args_inexact("jax.scipy.signal.stft", x)[0])
     x = jnp.moveaxis(signal.astype(jnp.promote_types(signal.dtype, np.float32)), axis, -1)
     dtype = jnp.finfo(x.dtype).dtype
@@ -136,18 +138,18 @@ def istft(
     Args:
       Zxx: spectra.
       fs, window, noverlap, nfft: as in `stft`.
-      nperseg: length of a segment; by default the even length that yields spectra of this size, or
-        their size if `input_onesided` is False.
+      nperseg: length of a segment; by default the even length whose spectra have the size of `Zxx`
+        along `freq_axis`, or that size itself if `input_onesided` is False.
       input_onesided: whether the spectra omit negative frequencies; the signal is then real.
-      boundary: whether to remove half a segment at each end, which `stft` added.
+      boundary: whether to remove the half segment that `stft` added at each end.
       time_axis: axis of the segments.
       freq_axis: axis of the frequencies.
 
     Returns: times [n], and the signal, with its axis in place of `time_axis`.
 
     Raises:
-      ValueError: if `Zxx` has fewer than two axes, or both axes are the same; for unknown windows,
-        and inconsistent lengths.
+      ValueError: if `Zxx` has fewer than two axes, if time and frequency axis are the same, if the
+        window is unknown, or if lengths are inconsistent.
 
     Example:
       >>> _, _, spectra = jax.scipy.signal.stft(jnp.arange(4.0), nperseg=4)
@@ -156,10 +158,10 @@ def istft(
     """
     z = as_value(promote_args_inexact("jax.scipy.signal.istft", Zxx)[0])
     if z.ndim < 2:
-        raise ValueError(f"istft: the spectra must have at least 2 axes, got shape {z.shape}")
+        raise ValueError(f"istft: the spectra must have at least 2 axes, but got shape {z.shape}")
     time, freq = (axis % z.ndim for axis in (time_axis, freq_axis))
     if time == freq:
-        raise ValueError(f"istft: time and frequency axes must differ, both are {time}")
+        raise ValueError(f"istft: time and frequency axes must differ, but both are {time}")
     z = jnp.moveaxis(z.astype(jnp.promote_types(z.dtype, np.complex64)), (time, freq), (-2, -1))
     dtype = jnp.finfo(z.dtype).dtype
     size, transformed = _segment_length("istft", nperseg, nfft, z.shape[-1], input_onesided)

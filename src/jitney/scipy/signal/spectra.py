@@ -24,7 +24,7 @@ Average = Literal["mean", "median"]
 def _operands(x: ArrayLike, y: ArrayLike | None, axis: int) -> tuple[Array, Array | None]:
     """Moves the axis of the signals last, and converts them to a common dtype and length.
 
-    Returns None as the second signal if it is the first one.
+    The second result is None if the second signal is the first one.
     """
     if y is None or y is x:
         (first,) = promote_args_inexact("jax.scipy.signal.csd", x)
@@ -43,7 +43,7 @@ def _operands(x: ArrayLike, y: ArrayLike | None, axis: int) -> tuple[Array, Arra
     except ValueError:
         raise ValueError(
             "csd: except for the axis of the signals, the shapes of `x` and `y` must broadcast, "
-            f"but they are {batches[0]} and {batches[1]}"
+            f"but got {batches[0]} and {batches[1]}"
         ) from None
     longest = max(z.shape[-1] for z in arrays)
     first, second = (
@@ -60,7 +60,7 @@ def _scale(window: Array | np.ndarray, fs: ArrayLike, scaling: str) -> ArrayLike
         case "spectrum":
             return 1 / window.sum() ** 2
         case _:
-            raise ValueError(f"csd: scaling must be 'density' or 'spectrum', got {scaling!r}")
+            raise ValueError(f"csd: scaling must be 'density' or 'spectrum', but got {scaling!r}")
 
 
 def _both_sides(power: Array, plan: Segments) -> Array:
@@ -105,26 +105,26 @@ def csd(
 ) -> tuple[Array, Array]:
     """Computes the cross spectral density by Welch's method.
 
-    It is conj(spectrum of x) * spectrum of y, averaged over segments.
+    The result is conj(spectrum of x) * spectrum of y, averaged over segments.
 
     Args:
       x: signal; integers are converted to floats.
-      y: signal; the shorter one is padded with zeros, and the other axes broadcast. None stands for
-        x.
+      y: signal; the shorter of x and y is zero-padded, and their other axes broadcast. None stands
+        for x.
       fs: sampling rate, in samples per unit of time.
       window, noverlap, nfft, return_onesided: as in `stft`.
       nperseg: length of a segment, at most the length of x; by default 256.
       detrend: "constant", "linear", False, or a function of the array [..., segments, nperseg].
       scaling: "density" (per unit of frequency) or "spectrum" (power).
       axis: axis of the signals.
-      average: "mean", or "median", corrected for its bias in the spectrum of noise.
+      average: "mean", or "median", which is corrected for its bias in the spectrum of noise.
 
-    Returns: frequencies [f], and the density, with f in place of the axis; it is complex, or real
-      if y is x.
+    Returns: frequencies [f], and the density, where f replaces `axis`. The density is complex, or
+      real if y is x.
 
     Raises:
-      ValueError: if x and y do not broadcast; for unknown windows, scalings and averages, and
-        inconsistent lengths.
+      ValueError: if x and y do not broadcast, a window, scaling or average is unknown, or lengths
+        are inconsistent.
 
     Example:
       >>> f, p = jax.scipy.signal.csd(jnp.arange(4.0), jnp.ones(4), nperseg=4, detrend=False)
@@ -132,7 +132,7 @@ def csd(
       Array([5.33+0.j  , 2.67+1.33j, 0.  +0.j  ], dtype=complex64)
     """
     if average not in ("mean", "median"):
-        raise ValueError(f"csd: average must be 'mean' or 'median', got {average!r}")
+        raise ValueError(f"csd: average must be 'mean' or 'median', but got {average!r}")
     x, other = _operands(x, y, axis)
     dtype = jnp.finfo(x.dtype).dtype
     signals = [x] if other is None else [x, other]
@@ -171,9 +171,9 @@ def welch(
 ) -> tuple[Array, Array]:
     """Computes the power spectral density by Welch's method: `csd` of a signal with itself.
 
-    The arguments and errors are those of `csd`.
+    See `csd` for the arguments and the errors.
 
-    Returns: frequencies [f], and the real density, with f in place of the axis.
+    Returns: frequencies [f], and the real density, where f replaces `axis`.
 
     Example:
       >>> f, p = jax.scipy.signal.welch(jnp.array([1., -1., 1., -1.]), nperseg=4, scaling="spectrum")

@@ -21,8 +21,8 @@ Trend = Literal["linear", "l", "constant", "c"]
 def _without_line(x: Array) -> Array:
     """Subtracts from `x` its least-squares line along the last axis.
 
-    The line passes through the mean. With times measured from their mean, its slope is a single
-    quotient, so no system of equations is solved.
+    The line passes through the mean. If times are measured from their mean, the slope is a single
+    quotient, so that no system of equations has to be solved.
     """
     n = x.shape[-1]
     times = np.arange(n) - (n - 1) / 2
@@ -46,15 +46,15 @@ def detrend(
       axis: axis of the signals.
       type: "linear" (or "l") subtracts the least-squares line; "constant" (or "c") subtracts the
         mean.
-      bp: break points between the pieces of a linear trend: a static index or several; each piece
-        has its own line.
+      bp: break points of a piecewise linear trend: one or several static indices. A separate line
+        is fitted to each piece.
       overwrite_data: must be None; arrays are immutable.
 
     Returns: array of the shape of `data`.
 
     Raises:
       NotImplementedError: if `overwrite_data` is given.
-      ValueError: for unknown types, and break points outside the axis.
+      ValueError: if `type` is unknown, or a break point is out of bounds.
 
     Example:
       >>> jax.scipy.signal.detrend(jnp.array([1., 2., 4., 5.])).round(2) + 0
@@ -62,7 +62,7 @@ def detrend(
     """
     if overwrite_data is not None:
         raise NotImplementedError(
-            "detrend: overwrite_data is not supported, as arrays are immutable."
+            "detrend: overwrite_data is not supported, because arrays are immutable"
         )
     if type not in ("linear", "l", "constant", "c"):
         raise ValueError(f"detrend: `type` must be 'linear' or 'constant', but it is {type!r}")
@@ -75,7 +75,7 @@ def detrend(
     points = sorted({0, n, *(operator.index(point) for point in np.atleast_1d(np.asarray(bp)))})
     if points[0] < 0 or points[-1] > n:
         raise ValueError(
-            f"detrend: `bp` must be positions from 0 to {n}, the length of the signals, but it is {bp}"
+            f"detrend: `bp` must be indices from 0 to {n}, the length of the signals, but got {bp}"
         )
     pieces = [_without_line(x[..., start:end]) for start, end in itertools.pairwise(points)]
     out = jnp.concatenate(pieces, axis=-1) if pieces else x

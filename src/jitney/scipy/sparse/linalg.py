@@ -1,7 +1,7 @@
 """`jax.scipy.sparse.linalg`: iterative solvers of linear systems.
 
 The solvers use the matrix only in products with vectors. Vectors are pytrees of arrays. Solutions
-are differentiable: their derivatives are solutions of linear systems, too
+are differentiable; the derivatives are computed by solving linear systems with the same matrix
 (`lax.custom_linear_solve`).
 """
 
@@ -37,7 +37,7 @@ def _operator(name: str, what: str, a: PyTree) -> Callable[..., object]:
     matrix = jnp.asarray(a)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
-            f"{name}: {what} must be a function or one square matrix, but it has shape {matrix.shape}"
+            f"{name}: {what} must be a function or a square matrix, but got shape {matrix.shape}"
         )
     return partial(jnp.matmul, matrix)
 
@@ -55,14 +55,14 @@ def _solve(
     x0 = pytrees.tree_map(jnp.zeros_like, b) if x0 is None else x0
     if pytrees.tree_structure(x0) != pytrees.tree_structure(b):
         raise ValueError(
-            f"{name}: x0 must be a pytree of the structure of b, but they are "
+            f"{name}: x0 and b must have the same pytree structure, but got "
             f"{pytrees.tree_structure(x0)} and {pytrees.tree_structure(b)}"
         )
     shapes = [[jnp.shape(leaf) for leaf in pytrees.tree_leaves(tree)] for tree in (x0, b)]
     if shapes[0] != shapes[1]:
         raise ValueError(
-            f"{name}: the arrays of x0 must have the shapes of the arrays of b, but the shapes "
-            f"are {shapes[0]} and {shapes[1]}"
+            f"{name}: the arrays of x0 and b must have the same shapes, but got {shapes[0]} and "
+            f"{shapes[1]}"
         )
     product = _operator(name, "A", A)
     precondition = (lambda x: x) if M is None else _operator(name, "M", M)
@@ -134,18 +134,18 @@ def cg(
     409-436.
 
     Args:
-      A: function x -> A x, or a matrix.
+      A: matrix, or function that computes the product A x.
       b: right-hand side, a pytree of arrays.
       x0: initial guess; 0 by default.
       tol, atol: iterations stop once the norm of the residual is at most max(tol |b|, atol).
-      maxiter: maximal number of iterations; 10 times the number of unknowns by default.
-      M: preconditioner, an approximate inverse of A: a function or a matrix, Hermitian and positive
-        definite.
+      maxiter: maximum number of iterations; 10 times the number of unknowns by default.
+      M: preconditioner, a Hermitian positive definite approximation of the inverse of A, as a
+        matrix or a function.
 
     Returns: (x, None).
 
     Raises:
-      ValueError: if structures or shapes do not match.
+      ValueError: if pytree structures or shapes do not match.
 
     Example:
       >>> x, _ = jax.scipy.sparse.linalg.cg(lambda x: 2 * x, jnp.array([2.0, 4.0]))
@@ -220,17 +220,17 @@ def bicgstab(
     Source: Van der Vorst, SIAM Journal on Scientific and Statistical Computing 13 (1992), 631-644.
 
     Args:
-      A: function x -> A x, or a matrix.
+      A: matrix, or function that computes the product A x.
       b: right-hand side, a pytree of arrays.
       x0: initial guess; 0 by default.
       tol, atol: iterations stop once the norm of the residual is at most max(tol |b|, atol).
-      maxiter: maximal number of iterations; 10 times the number of unknowns by default.
-      M: preconditioner, an approximate inverse of A: a function or a matrix.
+      maxiter: maximum number of iterations; 10 times the number of unknowns by default.
+      M: preconditioner, an approximation of the inverse of A, as a matrix or a function.
 
     Returns: (x, None).
 
     Raises:
-      ValueError: if structures or shapes do not match.
+      ValueError: if pytree structures or shapes do not match.
 
     Example:
       >>> a = jnp.array([[2.0, 1.0], [0.0, 4.0]])
@@ -324,23 +324,23 @@ def gmres(
     """Solves A x = b by the restarted generalized minimal residual method.
 
     Source: Saad and Schultz, SIAM Journal on Scientific and Statistical Computing 7 (1986),
-    856-869, with the Arnoldi basis orthogonalized twice.
+    856-869. Here each vector of the Arnoldi basis is orthogonalized twice.
 
     Args:
-      A: function x -> A x, or a matrix.
+      A: matrix, or function that computes the product A x.
       b: right-hand side, a pytree of arrays.
       x0: initial guess; 0 by default.
       tol, atol: iterations stop once the norm of the residual is at most max(tol |b|, atol), or no
         longer decreases.
-      restart: dimension of the Krylov space of one cycle.
-      maxiter: maximal number of cycles; 10 times the number of unknowns by default.
-      M: preconditioner, an approximate inverse of A: a function or a matrix.
+      restart: dimension of the Krylov space built in each cycle.
+      maxiter: maximum number of cycles; 10 times the number of unknowns by default.
+      M: preconditioner, an approximation of the inverse of A, as a matrix or a function.
       solve_method: "batched" or "incremental"; both solve one least-squares problem in each cycle.
 
     Returns: (x, None).
 
     Raises:
-      ValueError: if structures or shapes do not match, or for another `solve_method`.
+      ValueError: if pytree structures or shapes do not match, or `solve_method` is unknown.
 
     Example:
       >>> a = jnp.array([[2.0, 1.0], [0.0, 4.0]])

@@ -1,7 +1,7 @@
 """`jax.scipy.spatial.transform`: rotations in space as unit quaternions, and their interpolation.
 
 Quaternions are (x, y, z, w), with the scalar part last. Angles are in radians unless `degrees` is
-set. A `Rotation` holds one rotation [4] or several [n, 4]; it is a pytree.
+set. A `Rotation` is a pytree that holds one quaternion [4] or several [n, 4].
 """
 
 from __future__ import annotations
@@ -105,12 +105,12 @@ def _sequence(seq: str, count: int | None = None) -> tuple[str, bool]:
     """Returns the axes in lower case, and whether they are intrinsic (rotate with the body)."""
     if not 1 <= len(seq) <= 3 or (count is not None and len(seq) != count):
         raise ValueError(
-            f"Rotation: `seq` must name {count or '1 to 3'} axes, a letter each, but it is {seq!r}"
+            f"Rotation: `seq` must be a string of {count or '1 to 3'} axis names, but got {seq!r}"
         )
     if not re.fullmatch(r"[xyz]+|[XYZ]+", seq):
         raise ValueError(
-            "Rotation: `seq` must name extrinsic axes by x, y and z, or intrinsic axes by X, Y "
-            f"and Z, but it is {seq!r}"
+            "Rotation: `seq` must consist of the extrinsic axes x, y and z, or of the intrinsic "
+            f"axes X, Y and Z, but got {seq!r}"
         )
     if any(a == b for a, b in pairwise(seq)):
         raise ValueError(f"Rotation: adjacent axes in `seq` must differ, but it is {seq!r}")
@@ -118,7 +118,7 @@ def _sequence(seq: str, count: int | None = None) -> tuple[str, bool]:
 
 
 class Rotation(NamedTuple):
-    """Rotations of three-dimensional space.
+    """One or several rotations of three-dimensional space.
 
     Attributes:
       quat: unit quaternions [4] or [n, 4].
@@ -141,13 +141,13 @@ class Rotation(NamedTuple):
         """Returns rotations composed of rotations about coordinate axes, in sequence.
 
         Args:
-          seq: up to three of "x", "y", "z" (extrinsic: axes fixed in space), or of "X", "Y", "Z"
-            (intrinsic: axes of the rotated body).
-          angles: [k] or [n, k]; for one axis also a scalar or [n].
+          seq: one to three axes: letters "x", "y", "z" for extrinsic rotations (about axes fixed in
+            space), or "X", "Y", "Z" for intrinsic rotations (about axes of the rotated body).
+          angles: angles [k] or [n, k] about k axes; for one axis also a scalar or [n].
           degrees: whether angles are in degrees.
 
         Raises:
-          ValueError: for other axes.
+          ValueError: if `seq` is invalid, or the number of angles differs from that of axes.
         """
         axes, intrinsic = _sequence(seq)
         values = _floats(angles)
@@ -158,7 +158,8 @@ class Rotation(NamedTuple):
             values = values[:, None]
         if values.shape[-1] != len(axes):
             raise ValueError(
-                f"Rotation: expected as many angles as axes, but got {seq!r} and shape {values.shape}"
+                f"Rotation: expected one angle for each axis of {seq!r}, but got angles of shape "
+                f"{values.shape}"
             )
         result: Array | None = None
         for i, axis in enumerate(axes):
@@ -180,7 +181,7 @@ class Rotation(NamedTuple):
     def from_mrp(cls, mrp: ArrayLike) -> Rotation:
         """Returns the rotations with the given modified Rodrigues parameters [3] or [n, 3].
 
-        These are the axis times tan(angle / 4).
+        The parameters are the unit vector of the axis times tan(angle / 4).
         """
         m = _floats(mrp)
         square = jnp.sum(m * m, axis=-1, keepdims=True)
@@ -195,7 +196,7 @@ class Rotation(NamedTuple):
     def from_rotvec(cls, rotvec: ArrayLike, degrees: bool = False) -> Rotation:
         """Returns the rotations with the given rotation vectors [3] or [n, 3].
 
-        The direction of a vector is the axis, and its length the angle.
+        The direction of a rotation vector is the axis, and its length is the angle.
         """
         vector = _floats(rotvec)
         return cls(_exp(jnp.deg2rad(vector) if degrees else vector))
@@ -212,10 +213,11 @@ class Rotation(NamedTuple):
         return cls(_unit(random.normal(random_key, (4,) if num is None else (num, 4))))
 
     def __getitem__(self, indexer: Any) -> Any:
-        """Returns the selected rotations of several."""
+        """Returns the rotations selected by an index."""
         if self.single:
             raise TypeError(
-                "Rotation: a single rotation has no items; Rotation.concatenate combines several"
+                "Rotation: a single rotation cannot be indexed; use Rotation.concatenate to combine "
+                "several rotations"
             )
         return Rotation(self.quat[indexer])
 
@@ -223,7 +225,7 @@ class Rotation(NamedTuple):
         """Returns the number of rotations."""
         if self.single:
             raise TypeError(
-                "Rotation: a single rotation has no length; `single` distinguishes it from several"
+                "Rotation: a single rotation has no length; check the attribute `single` first"
             )
         return self.quat.shape[0]
 
@@ -246,16 +248,16 @@ class Rotation(NamedTuple):
     def as_euler(self, seq: str, degrees: bool = False) -> Array:
         """Returns the angles of rotations about three coordinate axes.
 
-        The first and the third angle are in [-pi, pi], the second in an interval of length pi.
-        Where the first and the third axis coincide in space (gimbal lock), the third angle is 0
-        (Bernardes and Viollet, PLOS ONE 17 (2022), e0276302).
+        The first and the third angle are in [-pi, pi]; the second is in an interval of length pi.
+        If the rotation about the second axis aligns the first and the third axis (gimbal lock), the
+        third angle is set to 0. Source: Bernardes and Viollet, PLOS ONE 17 (2022), e0276302.
 
         Args:
           seq: three axes, as in `from_euler`.
           degrees: whether to return degrees.
 
         Raises:
-          ValueError: for other axes.
+          ValueError: if `seq` is invalid.
         """
         axes, intrinsic = _sequence(seq, 3)
         i, j, k = ("xyz".index(a) for a in (axes[::-1] if intrinsic else axes))
@@ -291,12 +293,12 @@ class Rotation(NamedTuple):
         return _matrix(self.quat)
 
     def as_mrp(self) -> Array:
-        """Returns the modified Rodrigues parameters, for angles of at most pi."""
+        """Returns the modified Rodrigues parameters, of angles of at most pi."""
         quat = jnp.where(self.quat[..., 3:] < 0, -self.quat, self.quat)
         return quat[..., :3] / (1 + quat[..., 3:])
 
     def as_rotvec(self, degrees: bool = False) -> Array:
-        """Returns the rotation vectors, whose lengths are the angles, at most pi."""
+        """Returns the rotation vectors. Their lengths are the angles, which are at most pi."""
         vector = _log(self.quat)
         return jnp.rad2deg(vector) if degrees else vector
 
@@ -304,8 +306,8 @@ class Rotation(NamedTuple):
         """Returns the quaternions.
 
         Args:
-          canonical: whether to choose, of the two quaternions of a rotation, the one with w > 0,
-            or, if w is 0, the one whose first nonzero component is positive.
+          canonical: whether to choose, of the two quaternions that represent a rotation, the one
+            with w > 0 or, if w is 0, the one whose first nonzero component is positive.
           scalar_first: whether to return (w, x, y, z).
         """
         quat = self.quat
@@ -327,21 +329,22 @@ class Rotation(NamedTuple):
         return 2 * jnp.arctan2(vector, jnp.abs(self.quat[..., 3]))
 
     def mean(self, weights: ArrayLike | None = None) -> Rotation:
-        """Returns the mean rotation: that of the least sum of squared chordal distances.
+        """Returns the mean rotation, which minimizes the sum of squared chordal distances.
 
-        Source: Markley et al. 2007.
+        Source: Markley et al., Averaging quaternions, 2007.
 
         Args:
           weights: weights of the rotations [n]; equal by default.
 
         Raises:
-          ValueError: unless there is one weight for each rotation.
+          ValueError: if there is not exactly one weight for each rotation.
         """
         quats = jnp.atleast_2d(self.quat)
         shares = jnp.ones(quats.shape[0], quats.dtype) if weights is None else _floats(weights)
         if shares.shape != (quats.shape[0],):
             raise ValueError(
-                f"Rotation: expected `weights` to be of shape {(quats.shape[0],)}, got {shares.shape}"
+                f"Rotation.mean: expected `weights` of shape {(quats.shape[0],)}, but got "
+                f"{shares.shape}"
             )
         moments = (shares.astype(quats.dtype) * quats.T) @ quats
         return Rotation(jnp.linalg.eigh(moments)[1][:, -1])
@@ -353,10 +356,10 @@ class Slerp(NamedTuple):
     Between consecutive rotations the angular velocity is constant.
 
     Attributes:
-      times: [n], ascending.
-      timedelta: differences of the times [n - 1].
+      times: ascending times [n].
+      timedelta: differences of consecutive times [n - 1].
       rotations: the first n - 1 rotations.
-      rotvecs: rotation vectors from each to the next [n - 1, 3].
+      rotvecs: vectors [n - 1, 3] of the rotations from each rotation to the next.
 
     Example:
       >>> turns = jax.scipy.spatial.transform.Rotation.from_euler("z", jnp.array([0.0, 1.0]))
@@ -375,12 +378,13 @@ class Slerp(NamedTuple):
         """Returns the interpolation of rotations [n] at times [n].
 
         Raises:
-          ValueError: if there are fewer than two rotations, or the number of times differs.
+          ValueError: if there are fewer than two rotations, or the number of times differs from
+            the number of rotations.
           TypeError: if `rotations` is not a `Rotation`.
         """
         if not isinstance(rotations, Rotation):
             raise TypeError(
-                f"Slerp: `rotations` must be of class Rotation, but is of {type(rotations).__name__}"
+                f"Slerp: `rotations` must be a Rotation, but got {type(rotations).__name__}"
             )
         if rotations.single or len(rotations) == 1:
             raise ValueError("Slerp: `rotations` must hold at least two rotations, but holds one")
@@ -395,7 +399,7 @@ class Slerp(NamedTuple):
         return cls(places, jnp.diff(places), first, steps.as_rotvec())
 
     def __call__(self, times: ArrayLike) -> Rotation:
-        """Returns the rotations at one time, or at times [m]; extrapolates beyond the ends.
+        """Returns the rotation at a time, or the rotations at times [m]; extrapolates at the ends.
 
         Raises:
           ValueError: if `times` has more than one axis.

@@ -5,8 +5,8 @@ from jitney.core.util.lazy import attach
 _lookup, __dir__, __all__ = attach(__name__, __file__, published_by="jitney.api.jit.repeated")
 
 _REMOVED = {
-    "sph_harm": "sph_harm does not exist, as JAX 0.10 has removed it; "
-    "jax.scipy.special.sph_harm_y takes the degree first, and the polar angle before the azimuth",
+    "sph_harm": "jax.scipy.special.sph_harm was removed in JAX 0.10; use sph_harm_y, which takes "
+    "the degree before the order, and the polar angle before the azimuth",
 }
 
 

@@ -19,7 +19,7 @@ from jitney.scipy.special.support import in_float32, real_operands
 def i0e(x: ArrayLike) -> Array:
     """Computes the exponentially scaled modified Bessel function exp(-|x|) I0(x).
 
-    It does not overflow, unlike `i0`.
+    Unlike `i0`, it does not overflow.
 
     Args:
       x: real array; integers are converted to the default float.
@@ -37,7 +37,7 @@ def i0e(x: ArrayLike) -> Array:
 
 
 def i0(x: ArrayLike) -> Array:
-    """Computes the modified Bessel function I0(x), of the first kind and order 0.
+    """Computes I0(x), the modified Bessel function of the first kind of order 0.
 
     Args:
       x: real array; integers are converted to the default float.
@@ -55,7 +55,7 @@ def i0(x: ArrayLike) -> Array:
 def i1e(x: ArrayLike) -> Array:
     """Computes the exponentially scaled modified Bessel function exp(-|x|) I1(x).
 
-    It does not overflow, unlike `i1`.
+    Unlike `i1`, it does not overflow.
 
     Args:
       x: real array; integers are converted to the default float.
@@ -73,7 +73,7 @@ def i1e(x: ArrayLike) -> Array:
 
 
 def i1(x: ArrayLike) -> Array:
-    """Computes the modified Bessel function I1(x), of the first kind and order 1.
+    """Computes I1(x), the modified Bessel function of the first kind of order 1.
 
     Args:
       x: real array; integers are converted to the default float.
@@ -91,9 +91,9 @@ def i1(x: ArrayLike) -> Array:
 def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     """Computes the Bessel functions of the first kind of orders 0 to v.
 
-    The recurrence J_(k-1) = 2 k J_k / z - J_(k+1) runs downwards from order `n_iter`, and the
-    values are normalized by J_0 + 2 (J_2 + J_4 + ...) = 1 (Miller's algorithm; Abramowitz and
-    Stegun, 9.12).
+    The recurrence J_(k-1) = 2 k J_k / z - J_(k+1) is evaluated downwards from order `n_iter`, and
+    the values are normalized so that J_0 + 2 (J_2 + J_4 + ...) = 1 (Miller's algorithm; Abramowitz
+    and Stegun, 9.12).
 
     Args:
       z: real array; integers are converted to the default float.
@@ -103,7 +103,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     Returns: floating array [v + 1, *shape of z].
 
     Raises:
-      ValueError: for complex operands.
+      ValueError: if an operand is complex.
 
     Example:
       >>> jax.scipy.special.bessel_jn(jnp.array([0.0, 1.0]), v=1).round(4)
@@ -121,7 +121,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
 def _miller(z: Array, order: int, start: int) -> Array:
     dtype = z.dtype
     limits = dtypes.finfo(dtype)
-    # Values are scaled down before they overflow; what underflows is negligible in the result.
+    # Values are scaled down before they overflow; values that underflow then are negligible.
     big = float(np.sqrt(float(limits.max))) * float(limits.eps)
     # Near 0 one step of the recurrence would overflow, and the first term of the series suffices.
     near_zero = lax.abs(z) < float(limits.eps)

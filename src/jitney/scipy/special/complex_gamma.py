@@ -27,7 +27,7 @@ _RISE = 8
 def log_gamma(z: Array) -> Array:
     """Computes the principal branch of log gamma(z); NaN at the poles.
 
-    Accuracy: error below 1e-14 (complex64: 1e-5) times the larger of its modulus and 1.
+    Accuracy: the error is below 1e-14 (complex64: 1e-5) times max(1, |log gamma(z)|).
     """
     pole = _is_pole(z)
     left = lax.real(z) < 0.5
@@ -69,8 +69,8 @@ def _in_right_half(z: Array) -> Array:
 def _log_sin_pi(z: Array) -> Array:
     """Computes log(sin(pi z)) on the branch that is real on (0, 1).
 
-    In each half-plane the branch is continued strip by strip. sin(pi z) grows like exp(pi |y|) / 2,
-    which would overflow, so the exponential factor is kept separate.
+    In each half-plane the branch is continued strip by strip. With z = x + i y, sin(pi z) grows
+    like exp(pi |y|) / 2, which would overflow; therefore the exponential factor is kept separate.
     """
     x, y = lax.real(z), lax.imag(z)
     # pi x modulo 2 pi; exact sine and cosine at half-integers

@@ -1,4 +1,4 @@
-"""Entropies, log-odds and power transformations: elementary functions with care at 0."""
+"""Entropies, log-odds and power transformations: functions of logarithms, well defined at 0."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def logit(x: ArrayLike) -> Array:
     Args:
       x: array; integers are converted to the default float.
 
-    Returns: array of the shape of x; -inf at 0, inf at 1, NaN outside.
+    Returns: array of the shape of x; -inf at 0, inf at 1, NaN outside [0, 1].
 
     Example:
       >>> jax.scipy.special.logit(jnp.array([0.0, 0.5, 1.0]))
@@ -65,7 +65,7 @@ def jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
 
 
 def _finite_product(x: Array, y: Array, log: Callable[[Array], Array]) -> Array:
-    """Computes x log(y), which is 0 where x is 0, and NaN where y is NaN."""
+    """Computes x log(y), or 0 where x is 0, or NaN where y is NaN."""
     counts = (x != 0) | (y != y)
     return where(counts, lax.mul(x, log(y)), lax.full_like(x, 0))
 
@@ -172,7 +172,7 @@ def entr(x: ArrayLike) -> Array:
     Returns: array of the shape of x.
 
     Raises:
-      ValueError: for complex operands.
+      ValueError: if an operand is complex.
 
     Example:
       >>> jax.scipy.special.entr(jnp.array([-1.0, 0.0, 1.0]))
@@ -192,7 +192,7 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     Returns: array of floating dtype; 0 where p = 0 and q >= 0, inf where p log(p / q) is undefined.
 
     Raises:
-      ValueError: for complex operands.
+      ValueError: if an operand is complex.
 
     Example:
       >>> jax.scipy.special.rel_entr(jnp.array([0.0, 1.0]), jnp.array([1.0, 0.0]))
@@ -204,7 +204,7 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
 
 
 def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
-    """Computes p log(p / q) - p + q, a non-negative term of a Kullback-Leibler divergence.
+    """Computes p log(p / q) - p + q, the elementwise, non-negative Kullback-Leibler divergence.
 
     Args:
       p: real array.
@@ -213,7 +213,7 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
     Returns: array of floating dtype; inf where p or q is negative, or where q is 0 and p is not.
 
     Raises:
-      ValueError: for complex operands.
+      ValueError: if an operand is complex.
 
     Example:
       >>> coin, model = jnp.array([1.0, 0.0]), jnp.array([0.5, 0.5])
@@ -226,7 +226,7 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
 
 
 def _positive_parts(p: Array, q: Array) -> tuple[Array, Array, Array]:
-    """Returns where both operands are positive, and the operands with 1 elsewhere."""
+    """Returns a mask of where both operands are positive, and the operands, set to 1 elsewhere."""
     both = (p > 0) & (q > 0)
     return both, guarded(both, p, 1), guarded(both, q, 1)
 
@@ -308,7 +308,7 @@ def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
 def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
     """Computes the Box-Cox transformation of 1 + x.
 
-    It is ((1 + x)**lmbda - 1) / lmbda, or log(1 + x) where lmbda is 0.
+    This is ((1 + x)**lmbda - 1) / lmbda, or log(1 + x) where lmbda is 0.
 
     Args:
       x: array.
@@ -326,7 +326,7 @@ def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
 
 def _transformed(log: Callable[[Array], Array], x: Array, power: Array) -> Array:
     logarithm = log(x)
-    # Where the product loses digits to underflow, the logarithm is accurate.
+    # Where the product underflows and loses digits, the logarithm is accurate.
     limits = dtypes.finfo(x.dtype)
     lost = lax.abs(power * logarithm) < float(limits.tiny) / float(limits.eps)
     is_log = (power == 0) | lost

@@ -2,9 +2,9 @@
 
 `erfcx` is approximated by one polynomial on the half-line, an interpolant at Chebyshev nodes
 computed with 40 digits. Dawson's integral uses such interpolants and a fit by `tools/minimax.py`.
-Quantiles follow Wichura (Algorithm AS 241, Applied Statistics 37 (1988), 477-484). The function of
-a complex argument is Weideman's expansion (Computation of the complex error function, SIAM Journal
-on Numerical Analysis 31 (1994), 1497-1518).
+Quantiles follow Wichura (Algorithm AS 241, Applied Statistics 37 (1988), 477-484). Complex
+arguments use Weideman's expansion (Computation of the complex error function, SIAM Journal on
+Numerical Analysis 31 (1994), 1497-1518).
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def erfinv(x: ArrayLike) -> Array:
 
     Returns: array of the shape of x; NaN outside [-1, 1].
 
-    Accuracy: within 2.5 ulp in float32, 3.5 in float64.
+    Accuracy: within 2.5 ulp in float32, 3.5 ulp in float64.
 
     Example:
       >>> jax.scipy.special.erfinv(jnp.array([0.0, 1.0]))
@@ -126,7 +126,7 @@ def _erfcx_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Ar
 def erfcx(x: ArrayLike) -> Array:
     """Computes the scaled complementary error function exp(x**2) erfc(x).
 
-    For x > 0 it neither overflows nor underflows.
+    For x > 0 the result neither overflows nor underflows.
 
     Args:
       x: real or complex array; integers are converted to the default float.
@@ -147,9 +147,9 @@ _WEIDEMAN_TERMS = 40  # suffice for double precision
 
 @cache
 def _weideman() -> tuple[float, list[float]]:
-    """Returns the scale L of the expansion in ((L + i z) / (L - i z))^n, and its coefficients.
+    """Returns the scale L and the coefficients of the expansion in ((L + i z) / (L - i z))^n.
 
-    The coefficients are those of a Fourier series, computed by the trapezoidal rule.
+    The coefficients are Fourier coefficients, computed by the trapezoidal rule.
     """
     half = 2 * _WEIDEMAN_TERMS
     scale = math.sqrt(_WEIDEMAN_TERMS / math.sqrt(2))
@@ -191,8 +191,8 @@ def wofz(z: ArrayLike) -> Array:
 
     Returns: complex array of the shape of z.
 
-    Accuracy: relative error below 6e-14 (complex64: 1e-6) in the upper half-plane; in the lower
-      half-plane, terms cancel near the zeros of the function.
+    Accuracy: the relative error is below 6e-14 (complex64: 1e-6) in the upper half-plane. In the
+      lower half-plane it is larger near the zeros of the function, where terms cancel.
 
     Example:
       >>> jax.scipy.special.wofz(jnp.array([0.0]))
@@ -263,7 +263,7 @@ def dawsn(x: ArrayLike) -> Array:
     Returns: array of the shape of x.
 
     Raises:
-      ValueError: for complex operands.
+      ValueError: if an operand is complex.
 
     Example:
       >>> jax.scipy.special.dawsn(jnp.array([0.0, 1.0])).round(4)
@@ -276,7 +276,7 @@ def dawsn(x: ArrayLike) -> Array:
 
 
 def ndtr(x: ArrayLike) -> Array:
-    """Computes the distribution function of a standard normal variable.
+    """Computes the cumulative distribution function of the standard normal distribution.
 
     Args:
       x: array, float32 or float64.
@@ -284,7 +284,7 @@ def ndtr(x: ArrayLike) -> Array:
     Returns: array of the shape of x.
 
     Raises:
-      TypeError: for other dtypes.
+      TypeError: if x is neither float32 nor float64.
 
     Example:
       >>> jax.scipy.special.ndtr(jnp.array([-jnp.inf, 0.0]))
@@ -396,9 +396,9 @@ def ndtri(p: ArrayLike) -> Array:
     Returns: array of the shape of p; NaN outside [0, 1].
 
     Raises:
-      TypeError: for other dtypes.
+      TypeError: if x is neither float32 nor float64.
 
-    Accuracy: relative error below 1e-15 (float32: 5e-7).
+    Accuracy: the relative error is below 1e-15 (float32: 5e-7).
 
     Example:
       >>> jax.scipy.special.ndtri(jnp.array([0.0, 0.5]))
@@ -427,7 +427,7 @@ def erfcinv(y: ArrayLike) -> Array:
 
     Returns: array of the shape of y: inf at 0, -inf at 2, NaN outside [0, 2].
 
-    Accuracy: relative error below 1e-15 (float32: 5e-7) for y that is not subnormal.
+    Accuracy: the relative error is below 1e-15 (float32: 5e-7), unless y is subnormal.
 
     Example:
       >>> jax.scipy.special.erfcinv(jnp.array([1.0, 2.0]))
@@ -471,7 +471,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     Returns: array of the shape of x.
 
     Raises:
-      TypeError: for other dtypes, or if `series_order` is not an integer.
+      TypeError: if x is neither float32 nor float64, or `series_order` is not an integer.
       ValueError: if `series_order` is negative or larger than 30.
 
     Example:
@@ -480,11 +480,10 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     """
     if not isinstance(series_order, int):
         raise TypeError(
-            "log_ndtr: `series_order`, a number of terms, must be a Python int, but it is of "
-            f"{type(series_order)}"
+            f"log_ndtr: `series_order` must be a Python int, but got {type(series_order)}"
         )
     if not 0 <= series_order <= 30:
-        raise ValueError(f"log_ndtr: `series_order` must be from 0 to 30, but it is {series_order}")
+        raise ValueError(f"log_ndtr: `series_order` must be from 0 to 30, but got {series_order}")
     return _log_ndtr(full_precision("log_ndtr", x))
 
 
@@ -502,7 +501,7 @@ def _gauss() -> tuple[list[float], list[float]]:
 
 
 def _owens_integral(h: Array, a: Array) -> Array:
-    """Integrates T(h, a) for h >= 0, 0 <= a <= 1, up to where the integrand is negligible."""
+    """Computes T(h, a) for h >= 0, 0 <= a <= 1, integrating until the integrand is negligible."""
     h = lax.min(h, lax.full_like(h, 50))  # exp(-h^2 / 2) is 0 from there on
     end = lax.min(a, _RANGE / lax.max(h, lax.full_like(h, 1e-3)))
     half = 0.5 * h * h
@@ -543,14 +542,16 @@ def _owens_t_jvp(
 def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
     """Computes Owen's T function: P(X > h and 0 < Y < a X) for independent normal X and Y.
 
+    The function is even in h and odd in a.
+
     Args:
       h: real array; integers are converted to the default float.
       a: real array, broadcast against h.
 
-    Returns: array of the default float dtype, also for narrower operands; even in h and odd in a.
+    Returns: array of the default float dtype, even for narrower operands.
 
     Raises:
-      ValueError: for complex operands.
+      ValueError: if an operand is complex.
 
     Example:
       >>> jax.scipy.special.owens_t(0.0, jnp.array([0.0, 1.0]))

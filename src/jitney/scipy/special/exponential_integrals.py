@@ -1,9 +1,10 @@
 """Exponential, sine, cosine and Fresnel integrals, and the dilogarithm.
 
-Near 0 the functions are computed by series. Farther out, the exponential or the sine and cosine are
-factored out; the remaining function is smooth up to infinity, and is approximated by one polynomial
-on a half-line or a few on segments (Abramowitz and Stegun, chapters 5 and 7). Coefficients are fits
-by `tools/minimax.py`, and interpolants at Chebyshev nodes computed with 40 digits.
+Near 0 the functions are computed by series. Farther out, the exponential, or the sine and cosine,
+are factored out. The remaining function is smooth up to infinity; it is approximated by one
+polynomial on a half-line, or by a few on segments (Abramowitz and Stegun, chapters 5 and 7). The
+polynomials are minimax fits by `tools/minimax.py`, or interpolants at Chebyshev nodes computed with
+40 digits.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def _expi_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Arr
 def expi(x: ArrayLike) -> Array:
     """Computes the exponential integral Ei, the principal value of the integral of exp(t) / t.
 
-    The integral is over t from -inf to x.
+    The integration is over t from -inf to x.
 
     Args:
       x: real array; integers are converted to the default float.
@@ -150,7 +151,7 @@ def expi(x: ArrayLike) -> Array:
     Returns: array of the shape of x; -inf at 0.
 
     Raises:
-      ValueError: for complex operands.
+      ValueError: if an operand is complex.
 
     Example:
       >>> jax.scipy.special.expi(jnp.array([-1.0, 0.0, 1.0])).round(4)
@@ -181,7 +182,7 @@ def exp1(x: ArrayLike) -> Array:
     Returns: array of the shape of x; inf at 0, NaN for negative x.
 
     Raises:
-      ValueError: for complex operands.
+      ValueError: if an operand is complex.
 
     Example:
       >>> jax.scipy.special.exp1(jnp.array([0.0, 1.0])).round(4)
@@ -215,7 +216,7 @@ def _expn(n: Array, x: Array) -> Array:
 def _expn_series(n: Array, x: Array) -> Array:
     """Computes E_n(x) by its power series.
 
-    It is (-x)^(n-1) (psi(n) - log(x)) / (n-1)! - sum (-x)^m / ((m - n + 1) m!) over m != n - 1.
+    The series is (-x)^(n-1) (psi(n) - log(x)) / (n-1)! - sum (-x)^m / ((m - n + 1) m!) over m != n - 1.
     """
 
     def term(m: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -236,7 +237,7 @@ def _expn_series(n: Array, x: Array) -> Array:
 def _expn_fraction(n: Array, x: Array) -> Array:
     """Computes E_n(x) by a continued fraction.
 
-    It is exp(-x) times 1 / (x + n - n / (x + n + 2 - 2 (n + 1) / (x + n + 4 - ...))).
+    The result is exp(-x) times 1 / (x + n - n / (x + n + 2 - 2 (n + 1) / (x + n + 4 - ...))).
     """
 
     def step(k: Array, below: Array) -> Array:
@@ -256,16 +257,16 @@ def _expn_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tu
 
 
 def expn(n: ArrayLike, x: ArrayLike) -> Array:
-    """Computes the exponential integral E_n, the integral of exp(-x t) / t**n over t from 1 to inf.
+    """Computes the exponential integral E_n(x): exp(-x t) / t**n integrated over t from 1 to inf.
 
     Args:
       n: non-negative orders, rounded down to integers. The derivative with respect to n is 0.
       x: non-negative real array, broadcast against n.
 
-    Returns: array of floating dtype; NaN for negative or infinite n, and negative x.
+    Returns: array of floating dtype; NaN for negative or infinite n, and for negative x.
 
     Raises:
-      ValueError: for complex operands.
+      ValueError: if an operand is complex.
 
     Example:
       >>> jax.scipy.special.expn(jnp.array([1, 2, 3]), 0.0)
@@ -363,10 +364,11 @@ def sici(x: ArrayLike) -> tuple[Array, Array]:
     Args:
       x: real array; integers are converted to the default float.
 
-    Returns: (Si, Ci), arrays of the shape of x; for negative x, Ci is the real part, Ci(-x).
+    Returns: (Si, Ci), arrays of the shape of x. For negative x, where Ci is complex, its real part
+      Ci(-x) is returned.
 
     Raises:
-      ValueError: for complex operands.
+      ValueError: if an operand is complex.
 
     Example:
       >>> si, ci = jax.scipy.special.sici(jnp.array([0.0, 1.0]))
@@ -432,7 +434,7 @@ def _fresnel_c(x: Array) -> Array:
 
 
 def _half_angle(x: Array) -> Array:
-    """Computes pi x^2 / 2 modulo 2 pi, accurate for large x: reduces before multiplying by pi."""
+    """Computes pi x^2 / 2 modulo 2 pi; reduces x^2 before multiplying it by pi, for accuracy."""
     square = lax.square(lax.min(lax.abs(x), lax.full_like(x, 1 / _EPSILON)))
     return (square - 4 * jnp.round(square / 4)) * (math.pi / 2)
 
@@ -484,7 +486,7 @@ def fresnel(x: ArrayLike) -> tuple[Array, Array]:
     Returns: (S, C), arrays of the shape of x.
 
     Raises:
-      NotImplementedError: for complex operands.
+      NotImplementedError: if x is complex.
 
     Example:
       >>> s, c = jax.scipy.special.fresnel(jnp.array([0.0, jnp.inf]))
@@ -550,7 +552,7 @@ def spence(x: ArrayLike) -> Array:
     Returns: array of the shape of x; NaN for negative operands.
 
     Raises:
-      TypeError: for other dtypes.
+      TypeError: if x is neither float32 nor float64.
 
     Example:
       >>> jax.scipy.special.spence(jnp.array([0.0, 1.0])).round(4)

@@ -43,10 +43,10 @@ def gammaln(x: ArrayLike) -> Array:
 
     Returns: array of the shape of x; inf at 0 and at negative integers.
 
-    Accuracy: within 0.6 ulp in float32, 4 in float64.
+    Accuracy: within 0.6 ulp in float32, 4 ulp in float64.
 
     Raises:
-      TypeError: for complex operands; `loggamma` supports them.
+      TypeError: if x is complex; use `loggamma` instead.
 
     Example:
       >>> jax.scipy.special.gammaln(jnp.array([0.0, 1.0, 5.0]))
@@ -63,8 +63,8 @@ def loggamma(x: ArrayLike) -> Array:
       x: real or complex array; integers are converted to the default float.
 
     Returns: array of the shape and dtype of x; for real x, NaN where x <= 0. The complex function
-      is analytic except on the negative real axis, unlike log(gamma(x)), whose imaginary part
-      jumps.
+      is analytic except on the negative real axis, whereas the imaginary part of log(gamma(x))
+      jumps elsewhere, too.
 
     Example:
       >>> jax.scipy.special.loggamma(jnp.array([-0.5, 5.0]))
@@ -87,7 +87,7 @@ def gammasgn(x: ArrayLike) -> Array:
     Returns: array of the shape of x; -1 for -0.0.
 
     Raises:
-      ValueError: for complex operands.
+      ValueError: if an operand is complex.
 
     Example:
       >>> jax.scipy.special.gammasgn(jnp.array([-1.5, -1.0, -0.5, 2.0]))
@@ -109,8 +109,7 @@ def gamma(x: ArrayLike) -> Array:
     Args:
       x: real or complex array; integers are converted to the default float.
 
-    Returns: array of the shape and dtype of x; NaN at negative integers; inf with the sign of x at
-      0 and -0.
+    Returns: array of the shape and dtype of x; NaN at negative integers, inf at 0, -inf at -0.
 
     Example:
       >>> jax.scipy.special.gamma(jnp.array([0.5, 1.0, 4.0])).round(4)
@@ -140,8 +139,8 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
     """
     if exact:
         raise NotImplementedError(
-            "factorial: `exact` must be False, as arrays have no integers of arbitrary size; use "
-            "math.factorial"
+            "factorial: exact=True is not supported, because arrays cannot hold integers of "
+            "arbitrary size; use math.factorial"
         )
     value = as_value(promote_args_inexact("factorial", n)[0])
     return where(value < 0, 0, lax.exp(lax.lgamma(value + 1)))
@@ -232,7 +231,7 @@ def digamma(x: ArrayLike) -> Array:
 
     Returns: array of the shape of x; NaN at 0 and at negative integers.
 
-    Accuracy: within 0.6 ulp in float32, 48 in float64.
+    Accuracy: within 0.6 ulp in float32, 48 ulp in float64.
 
     Example:
       >>> jax.scipy.special.digamma(jnp.array([1.0]))
@@ -260,7 +259,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
     """
     if not is_integer(dtype_of(n)):
         raise ValueError(
-            f"polygamma: `n`, the order, must be of an integer type, but it is {dtype_of(n)}"
+            f"polygamma: `n`, the order, must have an integer dtype, but it has {dtype_of(n)}"
         )
     return lax.polygamma(*promote_args_inexact("polygamma", n, x))
 
@@ -270,7 +269,8 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
 
     Args:
       x: real array, greater than 1.
-      q: real array, broadcast against x; required. q = 1 is the Riemann zeta function.
+      q: real array, broadcast against x; required. For q = 1 the result is the Riemann zeta
+        function.
 
     Returns: array of floating dtype; inf at x = 1, NaN for smaller x.
 
@@ -283,8 +283,8 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
     """
     if q is None:
         raise NotImplementedError(
-            "zeta: `q`, the second argument of the Hurwitz zeta function, must be passed; the "
-            "Riemann zeta function is zeta(x, 1.0)"
+            "zeta: `q`, the second argument of the Hurwitz zeta function, is required; use "
+            "zeta(x, 1.0) for the Riemann zeta function"
         )
     s, a = promote_args_inexact("zeta", x, q)
     return _zeta(as_value(s), as_value(a))

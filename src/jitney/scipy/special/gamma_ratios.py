@@ -4,8 +4,8 @@ Ratios of gamma functions of large arguments are computed from the remainders of
 since differences of logarithms would cancel (Didonato and Morris, ACM Transactions on Mathematical
 Software 18 (1992), 360-373, section 3). Negative arguments are first reflected, by
 gamma(x) gamma(1 - x) = pi / sin(pi x), so that these formulas apply to positive arguments only. The
-sines are computed from fractional parts, which are exact: a sum of two arguments may round to a
-pole.
+sines are computed from the fractional parts of the arguments, which are exact, whereas a sum of two
+arguments may round to a pole.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _sine_of_sum(p: Array, q: Array) -> Array:
 
 
 def _log_beta(a: Array, b: Array) -> Array:
-    """Computes log |B(a, b)| for positive operands, and for low > -high / 2, high >= 16."""
+    """Computes log |B(a, b)| for positive operands, or for low > -high / 2 and high >= 16."""
     low, high = lax.min(a, b), lax.max(a, b)
     direct = lax.lgamma(low) + (lax.lgamma(high) - lax.lgamma(low + high))
     # One large argument: log gamma(low) minus log(gamma(high + low) / gamma(high)).
@@ -111,7 +111,7 @@ def _any_negative(x: Array) -> bool:
 
 
 def _cases(low: Array, high: Array) -> tuple[Array, Array, Array]:
-    """Returns where one factor of B(low, high) is reflected, where two are, and where all three are."""
+    """Returns where one, two and all three of the gamma functions of B(low, high) are reflected."""
     one = (low < 0) & ~((high >= 2 * _LARGE) & (low >= -0.5 * high))
     two = one & (low + high <= 0)
     return one, two, two & (high <= 0)
@@ -145,7 +145,7 @@ def _betaln(a: Array, b: Array) -> Array:
 
 
 def _beta_sign(a: Array, b: Array) -> Array:
-    """Returns the sign of B(a, b); NaN at poles where it differs between the two sides."""
+    """Returns the sign of B(a, b); NaN at poles where the sign differs between the two sides."""
     low, high = lax.min(a, b), lax.max(a, b)
     if not _any_negative(low):
         return lax.full_like(low, 1)
@@ -176,7 +176,7 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
       a: real array; integers are converted to the default float.
       b: real array, broadcast against a.
 
-    Returns: array of floating dtype. There is no cancellation for large operands.
+    Returns: array of floating dtype, accurate also for large operands.
 
     Example:
       >>> jax.scipy.special.betaln(1.0, jnp.array([1.0, 1e10]))
@@ -196,7 +196,7 @@ def beta(a: ArrayLike, b: ArrayLike) -> Array:
     Returns: array of floating dtype.
 
     Raises:
-      ValueError: for complex operands.
+      ValueError: if an operand is complex.
 
     Example:
       >>> jax.scipy.special.beta(2.0, jnp.array([1.0, 3.0])).round(4)
@@ -224,8 +224,8 @@ def _poch(z: Array, m: Array) -> Array:
         return where(m == 0, 1.0, ratio).astype(z.dtype)
     from_below, to_below = z < 0, end < 0
     both = from_below & to_below
-    # gamma(x) = pi / (sin(pi x) gamma(1 - x)). If both are reflected, the ratio is gamma(1 - z) /
-    # gamma(1 - end).
+    # gamma(x) = pi / (sin(pi x) gamma(1 - x)). If both gamma functions are reflected, the ratio is
+    # gamma(1 - z) / gamma(1 - end).
     first = where(both, 1 - end, where(from_below, 1 - z, z))
     second = where(both, 1 - z, where(to_below, 1 - end, end))
     one = from_below ^ to_below
@@ -244,7 +244,7 @@ def _poch(z: Array, m: Array) -> Array:
 
 
 def _at_poles(z: Array, m: Array, value: Array) -> Array:
-    """Replaces `value` of gamma(z + m) / gamma(z) by its limit at poles of the gamma functions."""
+    """Replaces `value` = gamma(z + m) / gamma(z) by its limit at poles of the gamma functions."""
     end = z + m
     from_pole = is_pole_of_gamma(z)
     to_pole = (end <= 0) & (_sine_of_sum(_fraction(z), _fraction(m)) == 0)
@@ -271,11 +271,11 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
       z: real array; integers are converted to the default float.
       m: real array, broadcast against z.
 
-    Returns: array of floating dtype; where both gamma functions have poles, the limit of their
-      ratio.
+    Returns: array of floating dtype. Where both gamma functions have poles, the result is the limit
+      of their ratio.
 
     Raises:
-      ValueError: for complex operands.
+      ValueError: if an operand is complex.
 
     Example:
       >>> jax.scipy.special.poch(3.0, jnp.array([0.0, 1.0, 2.0])).round(3)
@@ -290,7 +290,7 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
     Args:
       N: real array; integers are converted to the default float.
       k: real array, broadcast against N.
-      repetition: whether an element may be chosen several times.
+      repetition: whether an element can be chosen more than once.
 
     Returns: array of floating dtype; 0 where N or k is negative, or k > N without
       repetition.

@@ -1,9 +1,10 @@
 """Kummer's 1F1 and Gauss's 2F1 hypergeometric functions, differentiable in all of their arguments.
 
-They are computed by power series, asymptotic series, and transformations of the argument to where
-series converge (Pearson, Olver and Porter, Numerical methods for the computation of the confluent
-and Gauss hypergeometric functions, Numerical Algorithms 74 (2017), 821-866; DLMF, chapters 13 and
-15). A series is summed for all elements together, until the terms of all of them are negligible.
+They are computed by power series, asymptotic series, and transformations of the argument into a
+region where series converge (Pearson, Olver and Porter, Numerical methods for the computation of
+the confluent and Gauss hypergeometric functions, Numerical Algorithms 74 (2017), 821-866; DLMF,
+chapters 13 and 15). A series is summed for all elements together, until its terms are negligible
+for every element.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def _series(tops: Sequence[Array], bottoms: Sequence[Array], x: Array) -> Array:
 
 
 def _scaled(x: Array, units: Array) -> Array:
-    """Computes x times 2^(64 units) in two steps, as the factor itself may overflow."""
+    """Computes x times 2^(64 units) in two steps, because the factor itself may overflow."""
     half = lax.exp2(units * (_UNIT / 2))
     return x * half * half
 
@@ -56,11 +57,11 @@ def _scaled_exp(x: Array, units: Array, falls: Array) -> Array:
 def _sums(
     tops: Sequence[Array], bottoms: Sequence[Array], x: Array, with_slopes: bool = True
 ) -> tuple[list[Array], Array]:
-    """Computes the sum of such a series, then its derivatives with respect to each parameter.
+    """Computes the sum of a hypergeometric series, and its derivatives with respect to parameters.
 
-    With t' for the derivative of a term t with respect to a parameter, the next term is r t, and
-    its derivative is r t' + t r / (a + k) for a parameter a of the numerator; for one of the
-    denominator the second term is negated.
+    If t' is the derivative of a term t with respect to a parameter a of the numerator, then the
+    next term is r t, with the ratio r, and its derivative is r t' + t r / (a + k). For a parameter
+    of the denominator the second summand is negated.
 
     Returns: (sums, units); all sums are to be multiplied by 2^(64 units).
     """
@@ -85,7 +86,7 @@ def _sums(
         changes: list[Array] = []
         for i, slope in enumerate(slopes):
             if i < len(raised):
-                # Without the factor itself, which may be 0
+                # The product without the factor itself, which may be 0
                 own = _product(raised[:i] + raised[i + 1 :], term * scale)
             else:
                 own = -following / lowered[i - len(raised)]
@@ -145,7 +146,7 @@ def _is_asymptotic(a: Array, b: Array, x: Array) -> Array:
 
 
 def _positive_1f1(a: Array, b: Array, x: Array, falls: Array) -> Array:
-    """Computes 1F1 for x >= 0, times exp(-x) where `falls`, without overflow of the product."""
+    """Computes 1F1 for x >= 0, times exp(-x) where `falls`; the product does not overflow."""
     far = _is_asymptotic(a, b, x)
     (near,), units = _sums((a,), (b,), guarded(~far, x, 0.0), with_slopes=False)
     u = 1 / guarded(far, x, jnp.inf)
@@ -175,8 +176,8 @@ def _positive_1f1_slopes(a: Array, b: Array, x: Array, falls: Array) -> tuple[Ar
 def _needs_kummer(a: Array, b: Array, x: Array) -> Array:
     """Returns whether to compute 1F1(a; b; x) as exp(x) 1F1(b - a; b; -x), Kummer's transformation.
 
-    For x < 0 the terms of the latter do not cancel, but there are about -x of them. The terms of
-    1F1(a; b; x) are few and hardly cancel where b is larger than -x.
+    For x < 0 the terms of the transformed series do not cancel, but there are about -x of them. The
+    terms of 1F1(a; b; x) are few and hardly cancel where b is larger than -x.
     """
     is_short = (-x > 1000) & (-x < 0.5 * b) & (lax.abs(a) < 2)
     return (x < 0) & ~_is_polynomial(a) & ~is_short
@@ -215,7 +216,7 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     Returns: array of floating dtype; inf where b is 0 or a negative integer.
 
     Raises:
-      ValueError: for complex operands.
+      ValueError: if an operand is complex.
 
     Example:
       >>> jax.scipy.special.hyp1f1(1.0, 1.0, jnp.array([0.0, 1.0])).round(4)
@@ -244,7 +245,7 @@ def _gamma_quotient(tops: Sequence[Array], bottoms: Sequence[Array]) -> Array:
 
 
 def _series_2f1(a: Array, b: Array, c: Array, x: Array) -> Array:
-    """Sums the power series in x, after Euler's transformation where that shrinks parameters."""
+    """Sums the power series in x, after Euler's transformation if that makes parameters smaller."""
     flipped = lax.abs((c - a) * (c - b)) < lax.abs(a * b)
     flipped = flipped & ~_is_polynomial(a) & ~_is_polynomial(b)
     value = _series((where(flipped, c - a, a), where(flipped, c - b, b)), (c,), x)
@@ -320,8 +321,8 @@ def _below_one(a: Array, b: Array, c: Array, x: Array) -> Array:
     gap = c - a - b
     nearest = jnp.round(gap)
     distance = lax.abs(gap - nearest)
-    # Near an integer the two series cancel. The power series in x does not, but converges slowly
-    # near 1; there the gap is rounded to the integer once that error is the smaller one.
+    # Near an integer the two series cancel. The power series in x does not, but it converges slowly
+    # near 1; there the gap is rounded to the integer if the error of rounding is the smaller one.
     epsilon = machine_epsilon(x)
     is_slow = x < _SLOW
     near_integer = distance < epsilon**0.25
@@ -388,7 +389,7 @@ def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
       negative integer, x > 1, or x = 1 and c <= a + b.
 
     Raises:
-      ValueError: for complex operands.
+      ValueError: if an operand is complex.
 
     Example:
       >>> jax.scipy.special.hyp2f1(1.0, 2.0, 2.0, jnp.array([0.0, 0.5])).round(4)

@@ -1,7 +1,7 @@
 """Associated Legendre functions and spherical harmonics.
 
-Both use the recurrence over the degree, for all orders at once. It starts at degree = order and
-runs upwards, which is stable.
+Both use the recurrence over the degree, for all orders at once. It starts at the degree that equals
+the order, and proceeds upwards, which is stable.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def lpmn(m: int, n: int, z: Array) -> tuple[Array, Array]:
 
     Args:
       m: highest order.
-      n: highest degree, must be equal to m.
-      z: floating array [k], in (-1, 1).
+      n: highest degree; must be equal to m.
+      z: floating array [k] of points in (-1, 1).
 
     Returns: (values, derivatives), arrays [m + 1, n + 1, k] indexed by order and degree; 0 where
       the order exceeds the degree.
@@ -102,8 +102,8 @@ def lpmn_values(m: int, n: int, z: Array, is_normalized: bool) -> Array:
 
     Args:
       m: highest order.
-      n: highest degree, must be equal to m.
-      z: floating array [k], in [-1, 1].
+      n: highest degree; must be equal to m.
+      z: floating array [k] of points in [-1, 1].
       is_normalized: whether to normalize the functions as in spherical harmonics, whose squared
         moduli integrate to 1 over the sphere.
 
@@ -140,8 +140,8 @@ def sph_harm_y(
       theta: polar angles in radians, 0 at the pole.
       phi: azimuthal angles in radians.
       diff_n: must be None.
-      n_max: largest degree, static. By default it is computed from n, which must not be traced
-        then.
+      n_max: largest degree, static. By default it is computed from n, which then must not be
+        traced.
 
     Returns: complex array of the broadcast shape of the operands; 0 where |m| > n.
 
@@ -157,8 +157,8 @@ def sph_harm_y(
     """
     if diff_n is not None:
         raise NotImplementedError(
-            f"sph_harm_y: `diff_n` must be None, but it is {diff_n!r}; jax.jvp computes "
-            "derivatives with respect to the angles"
+            f"sph_harm_y: `diff_n` must be None, but got {diff_n!r}; use jax.jvp for derivatives "
+            "with respect to the angles"
         )
     degree, order, *angles = ensure_arraylike("sph_harm_y", n, m, theta, phi)
     if not (is_integer(degree.dtype) and is_integer(order.dtype)):
@@ -168,7 +168,7 @@ def sph_harm_y(
     polar, azimuth = promote_dtypes_inexact(*angles)
     if n_max is None:
         what = (
-            "The `n_max` argument of `jnp.scipy.special.sph_harm_y` must be passed if n is traced"
+            "jax.scipy.special.sph_harm_y: `n_max` is required if `n` is traced."
         )
         n_max = int(np.max(concrete_or_error(np.asarray, degree, what), initial=0))
     last = operator.index(n_max)
@@ -176,7 +176,7 @@ def sph_harm_y(
     shape = degree.shape
     degree, order, polar, azimuth = (x.reshape(-1) for x in (degree, order, polar, azimuth))
     values = _values(lax.cos(polar), last, is_normalized=True)
-    # abs of the least integer overflows in a narrow dtype, and unsigned orders need a signed one.
+    # abs of the least integer of a narrow dtype overflows, and unsigned orders need a signed dtype.
     order = order.astype(jnp.promote_types(order.dtype, np.int32))
     size = lax.abs(order)
     value = values.at[size, degree, jnp.arange(size.shape[0])].get(mode="fill", fill_value=0)

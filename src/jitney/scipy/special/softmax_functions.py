@@ -1,4 +1,4 @@
-"""`softmax` and `log_softmax` of `jax.nn` with SciPy's default for `axis`: all axes."""
+"""`softmax` and `log_softmax` of `jax.nn` with SciPy's default of `axis`, None for all axes."""
 
 from __future__ import annotations
 

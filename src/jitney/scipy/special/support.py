@@ -1,7 +1,7 @@
-"""Operands of special functions, and the evaluation of their approximations.
+"""Conversion of the operands of special functions, and evaluation of approximations.
 
 Coefficients are in double precision, lowest power first. A polynomial is evaluated in the precision of
-its argument, so one table serves both precisions; 16-bit floats are computed in float32.
+its argument, so that one table serves both precisions; 16-bit floats are computed in float32.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def real_operands(name: str, *operands: ArrayLike) -> list[Array]:
     """Promotes operands to a common real floating dtype, strongly typed.
 
     Raises:
-      ValueError: for complex operands.
+      ValueError: if an operand is complex.
     """
     return [strong(x) for x in real_values(name, *operands)]
 
@@ -35,7 +35,7 @@ def real_operands(name: str, *operands: ArrayLike) -> list[Array]:
 def real_values(name: str, *operands: ArrayLike) -> list[Array]:
     """Promotes operands like `real_operands`, but keeps weak types.
 
-    It serves functions whose derivatives are weakly typed as well.
+    This is for functions whose derivatives are weakly typed as well.
     """
     promoted = [as_value(x) for x in promote_args_inexact(name, *operands)]
     if is_complex(promoted[0].dtype):
@@ -47,24 +47,24 @@ def full_precision(name: str, x: ArrayLike) -> Array:
     """Converts `x` to an array, and checks that it is float32 or float64.
 
     Raises:
-      TypeError: for other dtypes.
+      TypeError: if x is neither float32 nor float64.
     """
     value = as_value(x)
     if value.dtype not in (np.float32, np.float64):
         raise TypeError(
-            f"{name}: `x` must be float32 or float64, but it is {value.dtype}; cast it by astype"
+            f"{name}: `x` must be float32 or float64, but it is {value.dtype}; cast it with astype"
         )
     return value
 
 
 def strong(x: ArrayLike) -> Array:
-    """Converts `x` to an array without a weak type; derivative rules may receive Python scalars."""
+    """Converts `x` to a strongly typed array; derivative rules may receive Python scalars."""
     value = as_value(x)
     return value.astype(value.dtype) if value.weak_type else value
 
 
 def in_float32(function: F) -> F:
-    """Wraps `function`, of arrays of one dtype, to compute 16-bit floats in float32."""
+    """Wraps `function`, which takes arrays of one dtype, to compute 16-bit floats in float32."""
 
     @wraps(function)
     def wrapper(*xs: Array) -> object:
@@ -96,7 +96,7 @@ def ratio(x: Array, top: Sequence[float], bottom: Sequence[float]) -> Array:
 def segment(x: Array, low: float, high: float, coefficients: Sequence[float]) -> Array:
     """Evaluates a polynomial in t, where t maps [low, high] linearly to [-1, 1].
 
-    Arguments outside are clamped to the nearer end.
+    Arguments outside [low, high] are clamped to the nearer end.
     """
     t = (x - 0.5 * (low + high)) * (2 / (high - low))
     return horner(lax.clamp(lax.full_like(t, -1), t, lax.full_like(t, 1)), coefficients)
@@ -127,9 +127,9 @@ def is_pole_of_gamma(x: Array) -> Array:
 
 
 def guarded(condition: Array, x: Array, value: float) -> Array:
-    """Returns `x` where `condition` holds, elsewhere `value`: guards a branch of a `where`.
+    """Returns `x` where `condition` holds, elsewhere `value`, to guard a branch of a `where`.
 
-    Both branches of a `where` are differentiated; an infinite derivative in a branch that is not
+    Both branches of a `where` are differentiated; an infinite derivative in the branch that is not
     selected would make the result NaN.
     """
     return where(condition, x, value)

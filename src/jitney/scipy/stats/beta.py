@@ -1,6 +1,6 @@
 """The beta distribution, with density y**(a - 1) (1 - y)**(b - 1) / (B(a, b) scale).
 
-y is (x - loc) / scale.
+Here y = (x - loc) / scale.
 
 Arguments broadcast against each other; integers are converted to the default float dtype. Results
 have a floating dtype.

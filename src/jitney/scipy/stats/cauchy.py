@@ -1,4 +1,4 @@
-"""The Cauchy distribution, with density 1 / (pi scale (1 + y**2)), y = (x - loc) / scale.
+"""The Cauchy distribution, with density 1 / (pi scale (1 + y**2)) at y = (x - loc) / scale.
 
 Arguments broadcast against each other; integers are converted to the default float dtype. Results
 have a floating dtype.

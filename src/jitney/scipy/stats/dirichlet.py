@@ -19,12 +19,12 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     """Computes the logarithm of the probability density function at x.
 
     Args:
-      x: points of the simplex [k, ...], or [k - 1, ...] without the last component, which is then 1
-        minus the sum of the others.
+      x: points of the simplex [k, ...], or [k - 1, ...] if the last component is omitted, which is
+        then 1 minus the sum of the others.
       alpha: positive concentration parameters [k].
 
-    Returns: array of floating dtype, of the shape of x without its first axis; -inf where
-      components are not in [0, 1] or do not sum to 1.
+    Returns: floating array of the shape of x without its first axis; -inf where components are not
+      in [0, 1] or do not sum to 1.
 
     Raises:
       ValueError: if `alpha` is not a vector, or x does not have k or k - 1 rows.
@@ -34,12 +34,12 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     x, alpha = x.astype(dtype), alpha.astype(dtype)
     if alpha.ndim != 1:
         raise ValueError(
-            f"dirichlet.logpdf: `alpha` must be one vector, but it has shape {alpha.shape}"
+            f"dirichlet.logpdf: `alpha` must be a vector, but it has shape {alpha.shape}"
         )
     if not x.ndim or x.shape[0] not in (alpha.shape[0], alpha.shape[0] - 1):
         raise ValueError(
-            "dirichlet.logpdf: x must have as many rows as alpha has elements, or one less, but got "
-            f"x.shape={x.shape} and alpha.shape={alpha.shape}"
+            "dirichlet.logpdf: x must have as many rows as alpha has elements, or one fewer, but "
+            f"got x.shape={x.shape} and alpha.shape={alpha.shape}"
         )
     if x.shape[0] != alpha.shape[0]:
         x = jnp.concatenate([x, 1 - jnp.sum(x, axis=0, keepdims=True)], axis=0)

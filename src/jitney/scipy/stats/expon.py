@@ -1,4 +1,4 @@
-"""The exponential distribution, with density exp(-y) / scale, y = (x - loc) / scale >= 0.
+"""The exponential distribution, with density exp(-y) / scale at y = (x - loc) / scale >= 0.
 
 Arguments broadcast against each other; integers are converted to the default float dtype. Results
 have a floating dtype.

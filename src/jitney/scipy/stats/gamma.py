@@ -1,6 +1,6 @@
 """The gamma distribution, with density y**(a - 1) exp(-y) / (gamma(a) scale).
 
-y is (x - loc) / scale.
+Here y = (x - loc) / scale.
 
 Arguments broadcast against each other; integers are converted to the default float dtype. Results
 have a floating dtype.

@@ -1,4 +1,4 @@
-"""The left-skewed Gumbel distribution, with survival function exp(-exp(y)), y = (x - loc) / scale.
+"""The left-skewed Gumbel distribution: survival function exp(-exp(y)) at y = (x - loc) / scale.
 
 Arguments broadcast against each other; integers are converted to the default float dtype. Results
 have a floating dtype.

@@ -1,4 +1,4 @@
-"""The right-skewed Gumbel distribution, with CDF exp(-exp(-y)), y = (x - loc) / scale.
+"""The right-skewed Gumbel distribution, with CDF exp(-exp(-y)) at y = (x - loc) / scale.
 
 Arguments broadcast against each other; integers are converted to the default float dtype. Results
 have a floating dtype.

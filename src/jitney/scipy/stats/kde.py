@@ -29,14 +29,13 @@ class gaussian_kde:  # SciPy's name
 
     Args:
       dataset: sample [d, n] of n points, or [n].
-      bw_method: factor by which the sample's standard deviation is scaled to that of the kernels:
-        "scott" (the default), "silverman", a scalar, or a function of the estimate that returns
-        one.
+      bw_method: ratio of the standard deviation of the kernels to that of the sample: "scott" (the
+        default), "silverman", a scalar, or a function of the estimate that returns a scalar.
       weights: weights of the points [n]; equal by default.
 
     Raises:
-      ValueError: if the dataset has fewer than two elements, or shapes do not agree.
-      NotImplementedError: for complex data.
+      ValueError: if the dataset has fewer than two elements, or shapes do not match.
+      NotImplementedError: if the dataset is complex.
 
     Example:
       >>> kde = jax.scipy.stats.gaussian_kde(jnp.array([1.0, 2.0, 4.0]))
@@ -60,8 +59,8 @@ class gaussian_kde:  # SciPy's name
         points = jnp.atleast_2d(dataset)
         if is_complex(points.dtype):
             raise NotImplementedError(
-                f"gaussian_kde: `dataset` must be real, but it is {points.dtype}; pass real and "
-                "imaginary parts as two coordinates"
+                f"gaussian_kde: `dataset` must be real, but it is {points.dtype}; pass the real "
+                "and imaginary parts as two coordinates"
             )
         if points.size <= 1:
             raise ValueError(
@@ -81,7 +80,7 @@ class gaussian_kde:  # SciPy's name
             if len(shares) != count:
                 raise ValueError(
                     f"gaussian_kde: `weights` must have one element for each of the {count} "
-                    f"points, but there are {len(shares)}"
+                    f"points, but it has {len(shares)}"
                 )
             points, shares = (strong(as_value(v)) for v in promote_dtypes_inexact(points, shares))
             shares = shares / jnp.sum(shares)
@@ -108,8 +107,8 @@ class gaussian_kde:  # SciPy's name
             factor = jnp.asarray(method)
         else:
             raise ValueError(
-                "gaussian_kde: `bw_method` must be a rule, 'scott' or 'silverman', the factor "
-                f"itself, or a function that returns it, but is {method!r}"
+                "gaussian_kde: `bw_method` must be 'scott', 'silverman', a scalar, or a function "
+                f"that returns a scalar, but got {method!r}"
             )
         return factor.astype(self.neff.dtype)
 
@@ -119,7 +118,7 @@ class gaussian_kde:  # SciPy's name
 
     @classmethod
     def tree_unflatten(cls, aux_data: None, children: Sequence[Any]) -> gaussian_kde:
-        """Rebuilds an estimate from its arrays."""
+        """Reconstructs an estimate from its arrays."""
         del aux_data
         kde = cls.__new__(cls)
         names = ("neff", "dataset", "weights", "covariance", "inv_cov")
@@ -138,7 +137,7 @@ class gaussian_kde:  # SciPy's name
         return self.dataset.shape[1]
 
     def evaluate(self, points: ArrayLike) -> Array:
-        """Computes the density at points [d, m] (or [m] if d is 1).
+        """Computes the density at points [d, m], or [m] if d is 1.
 
         Returns: array [m].
 
@@ -151,7 +150,7 @@ class gaussian_kde:  # SciPy's name
     pdf = evaluate
 
     def logpdf(self, x: ArrayLike) -> Array:
-        """Computes the logarithm of the density at points [d, m] (or [m] if d is 1).
+        """Computes the logarithm of the density at points [d, m], or [m] if d is 1.
 
         Returns: array [m].
 
@@ -160,8 +159,8 @@ class gaussian_kde:  # SciPy's name
         """
         check_arraylike("logpdf", x)
         points = self._points(x)
-        # With the Cholesky factor L of the covariance, Mahalanobis distances are distances of L^-1
-        # x.
+        # With the Cholesky factor L of the covariance, the Mahalanobis distance of two points is
+        # the Euclidean distance of their images under L^-1.
         whiten = jnp.linalg.cholesky(self.covariance)
         ours, theirs = (
             lax.linalg.triangular_solve(whiten, v, left_side=True, lower=True)
@@ -181,7 +180,7 @@ class gaussian_kde:  # SciPy's name
         """Converts points to shape [d, m] and the dtype of the sample."""
         if is_complex(dtype_of(points)):
             raise NotImplementedError(
-                f"gaussian_kde: points must be real, but they are {dtype_of(points)}"
+                f"gaussian_kde: points must be real, but they have dtype {dtype_of(points)}"
             )
         value = jnp.atleast_2d(points)
         rows, columns = value.shape
@@ -199,23 +198,23 @@ class gaussian_kde:  # SciPy's name
         """Computes the integral of this density times a normal density.
 
         Args:
-          mean: mean of the normal density [d].
-          cov: its covariance [d, d].
+          mean: mean [d] of the normal density.
+          cov: covariance [d, d] of the normal density.
 
         Raises:
-          ValueError: if their shapes do not match d.
+          ValueError: if the shapes of `mean` and `cov` do not match d.
         """
         center = jnp.atleast_1d(jnp.squeeze(jnp.asarray(mean)))
         spread = jnp.atleast_2d(cov)
         if center.shape != (self.d,):
             raise ValueError(
-                f"gaussian_kde.integrate_gaussian: `mean` must have shape {(self.d,)}, but it has "
+                f"gaussian_kde.integrate_gaussian: `mean` must have shape {(self.d,)}, but got "
                 f"{center.shape}"
             )
         if spread.shape != (self.d, self.d):
             raise ValueError(
-                f"gaussian_kde.integrate_gaussian: `cov` must have shape {(self.d, self.d)}, but it "
-                f"has {spread.shape}"
+                f"gaussian_kde.integrate_gaussian: `cov` must have shape {(self.d, self.d)}, but "
+                f"got {spread.shape}"
             )
         dtype = self.dataset.dtype
         energy = self._overlap(
@@ -224,7 +223,7 @@ class gaussian_kde:  # SciPy's name
         return jnp.sum(self.weights * energy[:, 0])
 
     def _overlap(self, points: Array, spread: Array) -> Array:
-        """Computes normal densities of covariance `spread` at all differences of points: [n, m]."""
+        """Computes the normal density of covariance `spread` at differences of points: [n, m]."""
         whiten = jnp.linalg.cholesky(spread)
         ours, theirs = (
             lax.linalg.triangular_solve(whiten, v, left_side=True, lower=True)
@@ -256,25 +255,27 @@ class gaussian_kde:  # SciPy's name
         return jnp.sum(self.weights * (ndtr(high) - ndtr(low)))
 
     def integrate_kde(self, other: gaussian_kde) -> Array:
-        """Computes the integral of the product of this density and another estimate.
+        """Computes the integral of the product of this density and that of another estimate.
 
         Raises:
           ValueError: if the two estimates differ in dimension.
         """
         if other.d != self.d:
             raise ValueError(
-                "gaussian_kde.integrate_kde: both densities must have the same dimension, but "
-                f"points have {self.d} and {other.d} coordinates"
+                "gaussian_kde.integrate_kde: both estimates must have the same number of "
+                f"dimensions, but they have {self.d} and {other.d}"
             )
         overlap = self._overlap(other.dataset, self.covariance + other.covariance)
         return jnp.sum(self.weights[:, None] * overlap * other.weights[None])
 
     def resample(self, key: Array, shape: tuple[int, ...] = ()) -> Array:
-        """Draws points from the density; returns an array [d, *shape].
+        """Draws points from the density.
 
         Args:
           key: PRNG key.
-          shape: shape of the draws.
+          shape: batch shape of the points.
+
+        Returns: array [d, *shape].
         """
         which, noise = random.split(key)
         index = random.choice(which, self.n, shape=shape, p=self.weights)
@@ -286,7 +287,7 @@ class gaussian_kde:  # SciPy's name
     def integrate_box(
         self, low_bounds: object, high_bounds: object, maxpts: object = None
     ) -> Array:
-        """Not supported: see `integrate_box_1d`."""
+        """Not supported; `integrate_box_1d` integrates over an interval."""
         del low_bounds, high_bounds, maxpts
         raise NotImplementedError(
             "gaussian_kde.integrate_box: integrals over boxes of several dimensions are not "
@@ -296,6 +297,6 @@ class gaussian_kde:  # SciPy's name
     def set_bandwidth(self, bw_method: object = None) -> None:
         """Not supported: estimates are immutable."""
         raise NotImplementedError(
-            "gaussian_kde.set_bandwidth: an estimate is immutable; create another one with "
+            "gaussian_kde.set_bandwidth: estimates are immutable; create a new one with "
             f"bw_method={bw_method!r}"
         )

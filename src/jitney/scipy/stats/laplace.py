@@ -1,4 +1,4 @@
-"""The Laplace distribution, with density exp(-|y|) / (2 scale), y = (x - loc) / scale.
+"""The Laplace distribution, with density exp(-|y|) / (2 scale) at y = (x - loc) / scale.
 
 Arguments broadcast against each other; integers are converted to the default float dtype. Results
 have a floating dtype.

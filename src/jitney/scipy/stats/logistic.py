@@ -1,4 +1,4 @@
-"""The logistic distribution, with CDF 1 / (1 + exp(-y)), y = (x - loc) / scale.
+"""The logistic distribution, with CDF 1 / (1 + exp(-y)) at y = (x - loc) / scale.
 
 Arguments broadcast against each other; integers are converted to the default float dtype. Results
 have a floating dtype.

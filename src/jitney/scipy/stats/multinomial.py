@@ -23,8 +23,8 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
       n: number of trials.
       p: probabilities [..., k], which must sum to 1.
 
-    Returns: array of floating dtype, of the shape of x without its last axis; -inf where the counts
-      do not sum to n.
+    Returns: floating array of the shape of x without its last axis; -inf where the counts do not
+      sum to n.
     """
     (p,) = operands("multinomial.logpmf", p)
     x, n = map(as_value, promote_args_numeric("multinomial.logpmf", x, n))

@@ -26,11 +26,11 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None =
 
     Args:
       x: points [..., n].
-      mean: mean [..., n], or a scalar.
+      mean: means [..., n], or a scalar.
       cov: symmetric positive definite covariance [..., n, n], or a scalar variance.
       allow_singular: must be None.
 
-    Returns: array of floating dtype; its shape is that of the broadcast batch axes.
+    Returns: floating array of the broadcast batch shape.
 
     Raises:
       NotImplementedError: if `allow_singular` is given.
@@ -52,7 +52,7 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None =
         return -0.5 * total / cov - 0.5 * size * (jnp.log(TWO_PI) + lax.log(cov))
     if cov.ndim < 2 or cov.shape[-2:] != (size, size):
         raise ValueError(
-            f"multivariate_normal.logpdf: cov must have the shape {(size, size)} after its batch axes, "
+            f"multivariate_normal.logpdf: the last two axes of cov must have sizes {(size, size)}, "
             f"but got mean.shape={mean.shape} and cov.shape={cov.shape}"
         )
     factor = lax.linalg.cholesky(cov)

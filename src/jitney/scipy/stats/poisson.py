@@ -24,7 +24,7 @@ __dir__ = listing(__name__)
 def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     """Computes the logarithm of the probability mass function at k.
 
-    It is -inf where k - loc is negative or not an integer.
+    The result is -inf where k - loc is negative or not an integer.
     """
     k, mu, loc = operands("poisson.logpmf", k, mu, loc)
     y = k - loc
@@ -59,7 +59,7 @@ _SERIES = (
 def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     """Computes the entropy in nats: 0 where mu is 0, NaN where mu is negative.
 
-    `loc` does not affect the values.
+    The entropy does not depend on `loc`.
     """
     mu, loc = operands("poisson.entropy", mu, loc)
     mean = strong(jnp.broadcast_arrays(mu, loc)[0])

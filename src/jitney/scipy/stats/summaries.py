@@ -16,7 +16,7 @@ from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import ensure_arraylike, is_floating, promote_dtypes_inexact
 from jitney.primitives.elementwise.convert import as_value
 
-# The field `count` hides the method of tuples, as SciPy's does.
+# The field `count` hides the method `tuple.count`, as it does in SciPy.
 ModeResult = namedtuple("ModeResult", ("mode", "count"))
 
 
@@ -31,18 +31,18 @@ def _refuse_policy(name: str, nan_policy: str, accepted: tuple[str, ...]) -> Non
 def mode(
     a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False
 ) -> ModeResult:
-    """Computes the most frequent value along an axis, and its count; of several, the smallest.
+    """Computes the most frequent value along an axis and its count; ties go to the smallest value.
 
     Args:
       a: real array.
       axis: axis, or None for the flattened array.
-      nan_policy: must be "propagate": all NaNs count as one value.
+      nan_policy: must be "propagate", which counts all NaNs as one value.
       keepdims: whether to keep the axis, with size one.
 
     Returns: (mode, count), of the shape of `a` without the axis; NaN and 0 if the axis is empty.
 
     Raises:
-      NotImplementedError: for other policies.
+      NotImplementedError: if `nan_policy` is not "propagate".
 
     Example:
       >>> jax.scipy.stats.mode(jnp.array([2, 1, 1, 3]))
@@ -92,9 +92,9 @@ def rankdata(
 
     Args:
       a: real array.
-      method: rank of equal elements: the "average", "min" or "max" of the ranks they share;
-        "dense": as "min", without gaps between ranks; "ordinal": distinct ranks in order of
-        position.
+      method: how equal elements are ranked: by the "average", "min" or "max" of the ranks that they
+        would have in sorted order; "dense" is like "min", without gaps between ranks; "ordinal"
+        gives them distinct ranks in order of position.
       axis: axis along which to rank; None for the flattened array.
       nan_policy: must be "propagate": if an element is NaN, all ranks are NaN.
 
@@ -102,7 +102,7 @@ def rankdata(
 
     Raises:
       ValueError: if the method is unknown.
-      NotImplementedError: for other policies.
+      NotImplementedError: if `nan_policy` is not "propagate".
 
     Example:
       >>> jax.scipy.stats.rankdata(jnp.array([30, 10, 10]))
@@ -161,14 +161,15 @@ def sem(
     Args:
       a: real array.
       axis: axis, or None for all axes.
-      ddof: what the variance subtracts from the number of elements to form its divisor.
+      ddof: delta degrees of freedom: the variance is the sum of squared deviations divided by the
+        number of elements minus `ddof`.
       nan_policy: "propagate", or "omit" to ignore NaNs.
       keepdims: whether to keep the axis, with size one.
 
     Returns: floating array.
 
     Raises:
-      ValueError: for other policies.
+      ValueError: if `nan_policy` is unknown.
 
     Example:
       >>> jax.scipy.stats.sem(jnp.array([1.0, 2.0, 3.0])).round(4)

@@ -1,4 +1,4 @@
-"""Operands of distributions, and values outside the support."""
+"""Conversion of the operands of distributions, and values outside the support."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TWO_PI = 2 * math.pi
 
 
 def operands(name: str, *xs: ArrayLike) -> list[Array]:
-    """Promotes arguments to a common inexact dtype; raises unless their shapes broadcast."""
+    """Promotes arguments to a common inexact dtype; raises if their shapes do not broadcast."""
     arrays = [as_value(x) for x in promote_args_inexact(name, *xs)]
     shapes = {x.shape for x in arrays if x.shape}
     if len(shapes) > 1:
@@ -27,10 +27,10 @@ def operands(name: str, *xs: ArrayLike) -> list[Array]:
 
 
 def supported(value: Array, outside: Array, alone: float, *parameters: Array) -> Array:
-    """Returns `value`, with `alone` outside the support, and NaN wherever a parameter is NaN.
+    """Returns `alone` outside the support, NaN where a parameter is NaN, and otherwise `value`.
 
-    `outside` must be False where a comparison involves NaN, so that `value` propagates it: a test
-    for points inside the support would classify NaN as outside.
+    `outside` must be False where a point or bound is NaN, so that `value` propagates the NaN. The
+    negation of a test for points inside the support would classify NaN as outside.
     """
     result = where(outside, alone, value)
     for x in parameters:

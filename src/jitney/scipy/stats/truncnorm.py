@@ -1,8 +1,8 @@
-"""The normal distribution truncated to [a, b], in units of `scale` relative to `loc`.
+"""The normal distribution truncated to [loc + a scale, loc + b scale].
 
 Arguments broadcast against each other; integers are converted to the default float dtype. Results
-have a floating dtype. Differences of probabilities are computed in the tail where the probabilities
-are small.
+have a floating dtype. Probabilities are subtracted in the tail where they are small, to limit
+cancellation.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __dir__ = listing(__name__)
 
 def _log_mass(a: Array, b: Array) -> Array:
     """Computes the logarithm of the normal probability of [a, b], a <= b; -inf where a = b."""
-    # Intervals right of 0 are mirrored, so that probabilities are those of lower tails.
+    # Intervals right of 0 are mirrored, so that all probabilities are taken from the lower tail.
     right = a > 0
     low, high = jnp.where(right, -b, a), jnp.where(right, -a, b)
     log_low, log_high = log_ndtr(low), log_ndtr(high)
     distance = log_high - log_low
     one_side = log_high + log1mexp(jnp.where(distance > 0, distance, 1.0))
     one_side = jnp.where(distance > 0, one_side, -jnp.inf)
-    # Across 0, the probability is 1 minus both tails.
+    # The probability of an interval that contains 0 is 1 minus both tails.
     upper = log_ndtr(jnp.where(low <= 0, -jnp.maximum(high, 0), -1.0))
     across = lax.log1p(-lax.exp(log_ndtr(jnp.minimum(low, 0))) - lax.exp(upper))
     return jnp.where((low <= 0) & (high > 0), across, one_side)
@@ -46,7 +46,7 @@ def logpdf(
 ) -> Array:
     """Computes the logarithm of the probability density function at x.
 
-    It is -inf outside the support, and NaN if a >= b.
+    The result is -inf outside the support, and NaN if a >= b.
     """
     y, a, b, scale = _standard("truncnorm.logpdf", x, a, b, loc, scale)
     value = norm.logpdf(y) - lax.log(scale) - _log_mass(a, b)
