@@ -1,4 +1,4 @@
-"""`jax.experimental.compute_on`: annotation of operations with the unit that shall compute them."""
+"""`jax.experimental.compute_on`: annotates operations with the unit that is to compute them."""
 
 from __future__ import annotations
 
@@ -49,19 +49,21 @@ def compute_on(
     out_memory_spaces: PyTree = _NOT_GIVEN,
     compiler_options: dict[str, Any] | None = None,
 ) -> object:
-    """Returns `f` with its operations annotated to be computed on `compute_type`.
+    """Returns `f` with its operations annotated with the unit that is to compute them.
 
-    The annotation changes no results: everything is computed on the CPU. Equations carry it as
-    `eqn.ctx.compute_type`.
+    The annotation does not affect results, as everything is computed on the CPU. Equations carry it
+    as `eqn.ctx.compute_type`.
 
     Args:
       f: a function of pytrees of arrays. If it is omitted, a decorator is returned.
-      compute_type: "device_host", "device", "tpu_sparsecore", or "gpu_stream:" followed by a number.
-      out_memory_spaces: memory spaces of the results; all of them are host memory.
+      compute_type: name of the unit: "device_host", "device", "tpu_sparsecore", or "gpu_stream:"
+        followed by a number.
+      out_memory_spaces: memory spaces of the results. No space other than host memory exists.
       compiler_options: options for XLA, which are ignored.
 
     Raises:
-      TypeError: if `compute_type` is not a string, or an option is missing.
+      TypeError: if `compute_type` is not a string, or `compute_type` or `out_memory_spaces` is
+        missing.
       ValueError: if `compute_type` is unknown.
 
     Example:
@@ -73,8 +75,8 @@ def compute_on(
     """
     if compute_type is None or out_memory_spaces is _NOT_GIVEN:
         raise TypeError(
-            "compute_on: `compute_type` and `out_memory_spaces` must be passed by keyword. JAX "
-            "0.11 has removed compute_on(place), a context manager and decorator; use "
+            "compute_on: `compute_type` and `out_memory_spaces` must be passed by keyword. The "
+            "context manager and decorator compute_on(place) was removed in JAX 0.11; use "
             "compute_on(f, compute_type=place, out_memory_spaces=jax.memory.Space.Device) instead"
         )
     place = _checked(compute_type)
@@ -96,11 +98,11 @@ def compute_on(
 
 def _checked(compute_type: str) -> str:
     if not isinstance(compute_type, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # a user's
-        raise TypeError(f"compute_on: `compute_type` must be a string, but is {compute_type!r}")
+        raise TypeError(f"compute_on: `compute_type` must be a string, but got {compute_type!r}")
     if not _TYPES.fullmatch(compute_type):
         raise ValueError(
             "compute_on: `compute_type` must be 'device', 'device_host', 'tpu_sparsecore' or "
-            f"'gpu_stream:' with a number, but is {compute_type!r}"
+            f"'gpu_stream:' followed by a number, but got {compute_type!r}"
         )
     return compute_type
 

@@ -39,8 +39,8 @@ def _position(number: int, count: int, name: str) -> int:
     """Returns the position of static argument `number`; negative numbers count from the end."""
     if not -count <= number < count:
         raise IndexError(
-            f"custom_partitioning: static_argnums has {number}, but {name} was called with {count} "
-            "arguments"
+            f"custom_partitioning: static_argnums contains {number}, but {name} was called with "
+            f"{count} arguments"
         )
     return number % count
 
@@ -48,8 +48,8 @@ def _position(number: int, count: int, name: str) -> int:
 class custom_partitioning:  # name required by the API
     """A function with a user-defined rule for partitioning it when it is compiled for a mesh.
 
-    In eager mode, on a single device and within `shard_map`, the function itself is evaluated. It
-    has neither a derivative nor a batching rule; wrap it in `jax.custom_vjp`, `jax.custom_jvp` or
+    In eager mode, on a single device and within `shard_map`, the function is evaluated as it is. It
+    has neither differentiation nor batching rules; wrap it in `jax.custom_vjp`, `jax.custom_jvp` or
     `jax.custom_batching.custom_vmap` to add them.
 
     Args:
@@ -93,28 +93,28 @@ class custom_partitioning:  # name required by the API
         permutation_factors: tuple[str, ...] = (),
         **factor_sizes: int,
     ) -> _F:
-        """Sets the partitioning rule, whose functions receive the static arguments first.
+        """Sets the partitioning rule. Its functions receive static arguments before all others.
 
         Args:
-          partition: (mesh, arg_shapes, result_shape) -> (mesh, function, result_shardings,
+          partition: function (mesh, arg_shapes, result_shape) -> (mesh, function, result_shardings,
             arg_shardings). The shapes are pytrees of `ShapeDtypeStruct`s of the global arrays, each
-            with its NamedSharding. The function maps shards of the arguments to shards of the
-            results, as the returned shardings define them; the mesh axes are named axes in it, as
-            in `shard_map`.
-          infer_sharding_from_operands: a function of the same arguments that returns the shardings
-            of the results; used if there is no `sharding_rule`.
-          propagate_user_sharding: accepted for compatibility: results are sharded like operands.
-          decode_shardings: accepted for compatibility: shardings are NamedShardings.
-          sharding_rule: the correspondence between the axes of operands and results: a string such
-            as "i k, k j -> i j"; an `SdyShardingRule`; or a function that takes the mesh and the
-            types of operands and results, and returns either.
+            with its NamedSharding. The returned function maps shards of the arguments to shards of
+            the results, which are sharded as the returned shardings specify. Within it, the mesh
+            axes are named axes, as in `shard_map`.
+          infer_sharding_from_operands: function of the same arguments that returns the shardings of
+            the results; used if there is no `sharding_rule`.
+          propagate_user_sharding: accepted for compatibility; no effect.
+          decode_shardings: accepted for compatibility; shardings are always NamedShardings.
+          sharding_rule: correspondence between the axes of operands and results, such as
+            "i k, k j -> i j"; or an `SdyShardingRule`; or a function of (mesh, operands, results),
+            where the latter are types with shapes, that returns one of these.
           reduction_factors, need_replication_factors, permutation_factors, **factor_sizes: further
-            properties of the factors of a rule given as a string: see `SdyShardingRule`.
+            properties of the factors of a rule that is a string; see `SdyShardingRule`.
 
         Returns: `partition`.
 
         Raises:
-          ValueError, TypeError: if the rule is not valid.
+          ValueError, TypeError: if the rule is invalid.
         """
         options: dict[str, Any] = dict(factor_sizes)
         for name, factors in (
@@ -128,8 +128,8 @@ class custom_partitioning:  # name required by the API
             sharding_rule = parse(sharding_rule, **options)
         elif options:
             raise ValueError(
-                f"def_partition: {options} apply to a sharding rule that is a string; pass them "
-                "to the SdyShardingRule itself"
+                f"def_partition: {options} can be given only if `sharding_rule` is a string; pass "
+                "them to the constructor of SdyShardingRule instead"
             )
         elif not (
             sharding_rule is None
@@ -138,7 +138,7 @@ class custom_partitioning:  # name required by the API
         ):
             raise TypeError(
                 "def_partition: sharding_rule must be a string such as 'i j -> i', an "
-                f"SdyShardingRule, or a function that returns one, but is {sharding_rule!r}"
+                f"SdyShardingRule, or a function that returns one, but got {sharding_rule!r}"
             )
         self.partition = partition
         self.infer_sharding_from_operands = infer_sharding_from_operands
@@ -151,16 +151,16 @@ class custom_partitioning:  # name required by the API
         name = getattr(self.fun, "__name__", repr(self.fun))
         if self.partition is None:
             raise AttributeError(
-                f"custom_partitioning: no sharding rule is defined for {name}; call its "
-                "def_partition"
+                f"custom_partitioning: {name} has no partitioning rule; define one with "
+                f"{name}.def_partition"
             )
         args = positional(self.fun, args, kwargs, "custom_partitioning")
         static = {_position(i, len(args), name) for i in self.static_argnums}
         static_args = tuple([args[i] for i in sorted(static)])
         if any([isinstance(x, Tracer) for x in pytrees.tree_leaves(static_args)]):
             raise errors.UnexpectedTracerError(
-                f"custom_partitioning: a static argument of {name} is traced; make it a dynamic "
-                "argument, or make it static in the enclosing functions, too"
+                f"custom_partitioning: a static argument of {name} is traced; remove it from "
+                "static_argnums, or make it static in the functions that call it"
             )
         dynamic_args = tuple([x for i, x in enumerate(args) if i not in static])
 
@@ -174,7 +174,8 @@ class custom_partitioning:  # name required by the API
         jaxpr, _, consts = jaxpr_trace.trace_to_jaxpr(flat, [get_aval(x) for x in leaves], info)
         if any([isinstance(c, Tracer) for c in consts]):
             raise errors.UnexpectedTracerError(
-                f"custom_partitioning: {name} captures a traced value; pass it as an argument"
+                f"custom_partitioning: {name} captures a traced value from its closure; pass the "
+                "value as an argument"
             )
         outs = custom_partitioning_p.bind(
             *leaves,

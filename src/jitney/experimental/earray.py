@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 class EArray(ArrayImpl):
-    """An array of type `aval` with the underlying data `data`.
+    """An array of an extended dtype, constructed from its underlying data.
 
     Args:
-      aval: an array type, usually of a PRNG key dtype.
-      data: for keys [*shape], their words: uint32 [*shape, words per key]; for other dtypes, the
-        elements.
+      aval: type of the array, usually with a PRNG key dtype.
+      data: underlying data: for an array of keys [*shape], an array uint32 [*shape, words per key];
+        for other dtypes, the elements.
 
     Raises:
-      TypeError: if the dtype of `data` does not suit keys of this type.
+      TypeError: if the dtype of `data` is not that of the underlying data.
       ValueError: if the shape or dtype of the resulting array differs from `aval`.
 
     Example:
@@ -44,7 +44,7 @@ class EArray(ArrayImpl):
         whole = wrap_key_data(x, dtype=kind) if isinstance(kind, dtypes.KeyDType) else x
         if whole.shape != aval.shape or whole.dtype != kind:
             raise ValueError(
-                f"EArray: an array of type {aval.str_short()} needs data of its own, but got "
+                f"EArray: expected data for an array of type {aval.str_short()}, but got data for "
                 f"{x.aval.str_short()}"
             )
         NativeArray.__init__(self, cast("ArrayImpl", whole)._value, aval)

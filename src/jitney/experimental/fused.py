@@ -26,17 +26,18 @@ if not TYPE_CHECKING:  # type checkers would accept any name
 
 
 def fused(*, out_spaces: Sequence[MemorySpace]) -> Callable[[Callable[..., PyTree]], Any]:
-    """Returns a decorator of functions that are to be compiled to one kernel.
+    """Returns a decorator for functions that are to be compiled to one kernel.
 
-    Calls are single equations in jaxprs. Within such a function arrays may be in any memory; on a
-    CPU there is only one. Loops over arrays are fused in other functions, too.
+    In jaxprs, a call of the function is a single equation, within which arrays can be in any memory
+    space. CPUs have only one memory space, and jitney also fuses the operations of other functions.
 
     Args:
-      out_spaces: the memory space of each leaf of the result.
+      out_spaces: memory space of each leaf of the result.
 
     Raises:
       TypeError: if `out_spaces` is not a sequence.
-      ValueError: when the function is called, if there are more or fewer of them than results.
+      ValueError: when the function is called, if the number of `out_spaces` differs from the number
+        of results.
 
     Example:
       >>> from jax.experimental.fused import fused
@@ -47,7 +48,7 @@ def fused(*, out_spaces: Sequence[MemorySpace]) -> Callable[[Callable[..., PyTre
     given: Any = out_spaces  # unchecked, from the user
     if not isinstance(given, Sequence):
         raise TypeError(
-            "fused: `out_spaces` must be a sequence with a memory space for each result, but is "
+            "fused: `out_spaces` must be a sequence with a memory space for each result, but got "
             f"{out_spaces!r}"
         )
     spaces = tuple(out_spaces)
@@ -62,7 +63,7 @@ def fused(*, out_spaces: Sequence[MemorySpace]) -> Callable[[Callable[..., PyTre
             jaxpr, outs, consts = trace_to_jaxpr(flat, avals, info)
             if len(outs) != len(spaces):
                 raise ValueError(
-                    f"fused: the function returns {len(outs)} arrays, but `out_spaces` are "
+                    f"fused: the function returns {len(outs)} arrays, but `out_spaces` has length "
                     f"{len(spaces)}"
                 )
             program = closed_of(constants_as_operands(jaxpr))

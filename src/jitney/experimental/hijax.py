@@ -1,8 +1,8 @@
 """`jax.experimental.hijax`: user-defined types as values of jaxprs, and operations on them.
 
-A value of such a type is a Python object that represents some arrays. In a jaxpr it is a single
-variable, and users define how operations on it are differentiated and batched. Jaxprs are lowered
-to arrays before they are compiled. See `docs/hijax.md`.
+A value of such a type is a Python object that represents one or more arrays. In a jaxpr it is a
+single variable, and users define how operations on it are differentiated and batched. Before a
+jaxpr is compiled, it is lowered to operations on arrays. See `docs/hijax.md`.
 """
 
 import jitney.ref  # noqa: F401  # types of references describe the methods of these

@@ -1,12 +1,12 @@
-"""Derivation of rules of users' operations from other rules, and helpers for batching rules.
+"""Derives rules of user-defined operations from other rules; helpers for batching rules.
 
 An operation that defines `lin` and `linearized` derives its other differentiation rules by
 
     jvp = hijax.jvp_from_lin
     vjp_fwd, vjp_bwd_retval = hijax.vjp_from_lin
 
-and one that defines `jvp` by `linearize_from_jvp` and `vjp_from_jvp`. VJPs are computed by
-transposing the function of the tangents.
+An operation that defines `jvp` derives the others by `linearize_from_jvp` and `vjp_from_jvp`. VJPs
+are computed by transposing the linear function of the tangents.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ R = TypeVar("R")
 
 
 class MappingSpec:
-    """Base class of specifications of the mapped or scanned axis of a user-defined type."""
+    """Base class of specifications of the axis of a user-defined type that is mapped or scanned."""
 
 
 # --- derivatives ----------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def _is_zero(x: object) -> bool:
 def _with_tangents(
     nzs_in: PyTree, primals: PyTree, nonzero_tangents: Sequence[Any]
 ) -> tuple[Tangent, ...]:
-    """Returns tangents of `primals`: given ones where `nzs_in` is true, else symbolic zeros."""
+    """Returns tangents of `primals`: those given where `nzs_in` is true, else symbolic zeros."""
     leaves, tree = pytrees.tree_flatten(primals)
     marked = pytrees.broadcast_prefix(nzs_in, primals)
     remaining = iter(nonzero_tangents)
@@ -63,7 +63,7 @@ def _with_tangents(
 def _transposed(
     prim: HiPrim, linear: Callable[..., PyTree], nzs_in: PyTree, primals: PyTree, out_ct: PyTree
 ) -> object:
-    """Returns operand cotangents: the transpose of `linear`, a map of tangents, at `out_ct`."""
+    """Applies the transpose of `linear`, a map of tangents, to `out_ct`; returns cotangents."""
     _, tree = pytrees.tree_flatten(primals)
     marked = pytrees.broadcast_prefix(nzs_in, primals)
     avals: list[Any] = [*prim.in_avals_flat]
@@ -105,7 +105,7 @@ class ReverseRules(NamedTuple):
 
 
 def jvp_from_lin(self: HiPrim, primals: PyTree, tangents: PyTree) -> tuple[object, object]:
-    """Computes the JVP of an operation by its `lin` and `linearized`; assign it as its `jvp`."""
+    """Computes the JVP of an operation from its `lin` and `linearized`; to be assigned to `jvp`."""
     nzs_in = pytrees.tree_map(lambda t: not _is_zero(t), tangents, is_leaf=_is_zero)
     out, residuals, *_ = self.lin(nzs_in, *primals)
     return out, self.linearized(residuals, *tangents)
@@ -120,11 +120,11 @@ def _linearized(self: HiPrim, residuals: PyTree, *tangents: PyTree) -> object:
 
 
 linearize_from_jvp = LinearizeRules(_lin, _linearized)
-"""The rules `lin` and `linearized` derived from `jvp`; the residuals are the operands."""
+"""The rules `lin` and `linearized`, derived from `jvp`; the residuals are the operands."""
 
 
 class _Marked:
-    """Residuals together with flags for the operands that have a nonzero tangent."""
+    """Residuals, with flags for the operands that have nonzero tangents."""
 
     def __init__(self, nzs_in: PyTree, primals: PyTree, residuals: PyTree) -> None:
         self.nzs_in, self.primals, self.residuals = nzs_in, primals, residuals
@@ -192,7 +192,7 @@ def bdims_at_front(axis_data: AxisData, args: T, dims: PyTree) -> T:
 
 
 def unmap_avals(axis_data: AxisData, avals: T, dims: PyTree) -> T:
-    """Returns the batched types: `avals` with the mapped axis inserted at `dims`, unless None."""
+    """Returns `avals` with the mapped axis inserted at `dims`; types whose dim is None are kept."""
     leaves, tree = pytrees.tree_flatten(avals)
     out: list[Any] = []
     for aval, d in zip(leaves, _dims_like(avals, dims), strict=True):
@@ -213,10 +213,10 @@ def vmap_rule(
     Args:
       axis_data: size and name of the mapped axis.
       f: a function of pytrees of arrays.
-      in_axes: the batch dimension of each argument; None if it is not mapped.
-      out_axes: the batch dimension of each result; None for a result that is not mapped.
-      sum_match: whether mapped results whose `out_axes` is None are summed over the axis, instead
-        of being an error.
+      in_axes: batch dimension of each argument; None if it is not mapped.
+      out_axes: batch dimension of each result; None if it is not mapped.
+      sum_match: whether to sum mapped results over the axis if their entry in `out_axes` is None,
+        instead of raising an error.
     """
 
     def batched(*args: PyTree) -> R:
@@ -250,13 +250,13 @@ def vmap_rule(
 
 
 def _one_of(zero: Zero, dim: int | None, axis_data: AxisData) -> Zero:
-    """Returns the symbolic zero of one example of a batch."""
+    """Returns the symbolic zero of a single example of a batch."""
     aval: Any = zero.aval
     return zero if dim is None else Zero(aval.dec_rank(axis_data.size, dim))
 
 
 def _placed(x: Any, dim: int | None, dest: int | None, axis_data: AxisData, sums: bool) -> Tangent:
-    """Returns a result with its batch dimension moved to `dest`, or summed over if that is None."""
+    """Moves the batch dimension of a result to `dest`, or sums over it if `dest` is None."""
     if isinstance(x, Zero):
         aval: Any = x.aval
         return x if dest is None else Zero(aval.inc_rank(axis_data.size, dest))
@@ -265,5 +265,8 @@ def _placed(x: Any, dim: int | None, dest: int | None, axis_data: AxisData, sums
     if dim is None:
         return x
     if not sums:
-        raise ValueError("vmap_rule: a result is mapped, but must not be")
+        raise ValueError(
+            "vmap_rule: a result is mapped, but its entry in out_axes is None; set a batch "
+            "dimension, or sum_match=True"
+        )
     return calculus.reduce_sum(x, axes=(dim,))

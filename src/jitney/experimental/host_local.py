@@ -3,8 +3,9 @@
     host_local_array_to_global_array    from local data to a global array
     global_array_to_host_local_array    from a global array to local data: the transpose and inverse
 
-In eager mode they move arrays (`multihost_utils`). In a compiled program of a single process they
-are the identity, since the compiler chooses shardings; programs over several processes reject them.
+In eager mode these primitives move arrays (`multihost_utils`). In a compiled program of a single
+process they are the identity, since the compiler chooses shardings. Programs that run in several
+processes reject them.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ def _parts(mesh: Mesh, spec: PartitionSpec, ndim: int) -> list[int]:
     """Returns the number of processes among which each axis is sharded."""
     if len(spec) > ndim:
         raise ValueError(
-            f"a PartitionSpec has at most one entry for each axis, but {spec} is for an array of "
-            f"{ndim} axes"
+            f"a PartitionSpec has at most one entry for each axis, but {spec} is given for an array "
+            f"of rank {ndim}"
         )
     local = mesh.local_mesh.shape
     entries = [*map(names_of, spec), *[()] * (ndim - len(spec))]
@@ -53,7 +54,7 @@ def _parts(mesh: Mesh, spec: PartitionSpec, ndim: int) -> list[int]:
 def ltg_abstract_eval(
     arr: AbstractValue, *, global_mesh: Mesh, pspec: PartitionSpec
 ) -> ShapedArray:
-    """Returns the type of the global array whose local data have type `arr`."""
+    """Returns the type of the global array for local data of type `arr`."""
     assert isinstance(arr, ShapedArray), arr
     parts = _parts(global_mesh, pspec, arr.ndim)
     return arr.update(shape=tuple([n * m for n, m in zip(arr.shape, parts, strict=True)]))
@@ -62,7 +63,7 @@ def ltg_abstract_eval(
 def gtl_abstract_eval(
     arr: AbstractValue, *, global_mesh: Mesh, pspec: PartitionSpec
 ) -> ShapedArray:
-    """Returns the type of the local data of each process of a global array of type `arr`."""
+    """Returns the type of each process's local data for a global array of type `arr`."""
     assert isinstance(arr, ShapedArray), arr
     parts = _parts(global_mesh, pspec, arr.ndim)
     return arr.update(shape=tuple([n // m for n, m in zip(arr.shape, parts, strict=True)]))
@@ -81,9 +82,9 @@ def ltg_batcher(
     The batch dimension is replicated, or sharded along `spmd_axis_name` if that is given.
 
     Args:
-      insert_axis: accepted for compatibility: the batch dimension is always inserted in `pspec`.
-      axis_data, vals_in, dims_in: the arguments of a batching rule.
-      global_mesh, pspec: the parameters of the primitive.
+      insert_axis: accepted for compatibility; the batch dimension is always inserted in `pspec`.
+      axis_data, vals_in, dims_in: arguments of the batching rule.
+      global_mesh, pspec: parameters of the primitive.
     """
     return _batched(
         host_local_array_to_global_array_p, axis_data, vals_in, dims_in, global_mesh, pspec
@@ -145,7 +146,8 @@ def _declare_rules(primitive: Primitive, type_rule: Any, impl: Any, transpose: P
     def lower(b: Builder, x: Node, *, global_mesh: Mesh, pspec: PartitionSpec) -> Node:
         if global_mesh.is_multi_process:
             raise NotImplementedError(
-                f"{name} in a program over several processes: call it outside of jit"
+                f"{name} is not supported in programs that run in several processes; call it "
+                "outside of jit"
             )
         return x
 

@@ -1,8 +1,9 @@
 """`jax.experimental.jet`: higher-order derivatives by Taylor-mode automatic differentiation.
 
-`jet` propagates a curve through a function: given the derivatives of x(t) at t = 0, it computes
-those of f(x(t)). The cost grows with the square of the order, whereas that of nested `jvp`s doubles
-with each order. The rules are defined beside the primitives; start reading at `transforms/jet.py`.
+`jet` propagates a curve through a function: given the derivatives of x(t) at t = 0, it computes the
+derivatives of f(x(t)). The cost grows with the square of the order, whereas the cost of nested
+`jvp`s doubles with each order. The rules are defined together with the primitives; the entry point
+for readers is `transforms/jet.py`.
 
 Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., chapter 13; M. J. Bettencourt, M.
 J. Johnson, D. Duvenaud, Taylor-Mode Automatic Differentiation for Higher-Order Derivatives in JAX,
@@ -43,18 +44,18 @@ if not TYPE_CHECKING:  # type checkers would accept any name
 
 
 class ZeroTerm:
-    """The type of `zero_term`: a series term that is zero, of any shape."""
+    """The type of `zero_term`, a term of a series that is zero and has any shape."""
 
 
 class ZeroSeries:
-    """The type of `zero_series`: a series whose terms are all zero, of any length."""
+    """The type of `zero_series`, a series of any length whose terms are all zero."""
 
 
 zero_term = ZeroTerm()
 zero_series = ZeroSeries()
 
 call_param_updaters: dict[Primitive, Callable[..., Any]] = {}
-"""Empty, for compatibility: primitives that call jaxprs have rules like all others."""
+"""Empty; accepted for compatibility. Primitives that call jaxprs have rules like all others."""
 
 
 # --- the transformation ---------------------------------------------------------------------------
@@ -68,21 +69,22 @@ def jet(
     factorial_scaled: bool = True,
     **_: Any,
 ) -> tuple[Any, Any]:
-    """Returns the value and the derivatives of `fun` along a curve x(t), at t = 0.
+    """Computes the value and the derivatives of `fun` along a curve x(t), at t = 0.
 
     Args:
       fun: a function of arrays that returns a pytree of arrays.
-      primals: x(0): a tuple of arrays or scalars, one for each argument.
-      series: for each argument the list of its derivatives x'(0), x''(0), ...: arrays of the shape
-        and dtype of the argument. All lists have the same length n; `zero_series` stands for zeros.
-      factorial_scaled: whether series contain derivatives, or Taylor coefficients, which are the
-        derivatives of order k divided by k!.
+      primals: x(0), a tuple of arrays or scalars, one for each argument.
+      series: for each argument, a list of its derivatives x'(0), x''(0), ..., which are arrays of
+        the shape and dtype of the argument. All lists have the same length n; `zero_series` stands
+        for a list of zeros.
+      factorial_scaled: whether series contain derivatives. If False, they contain Taylor
+        coefficients, which are derivatives of order k divided by k!.
 
-    Returns: (f(x(0)), derivatives of orders 1 ... n of f(x(t)) at 0): the latter has the structure
-      of the former with a list of n arrays for each leaf.
+    Returns: (f(x(0)), derivatives of orders 1 ... n of f(x(t)) at 0). The derivatives have the
+      structure of the value, with a list of n arrays for each leaf.
 
     Raises:
-      ValueError: if an argument or a term is not an array, or if lists of terms differ in length.
+      ValueError: if an argument or a term is not an array, or if the lists differ in length.
       NotImplementedError: if an operation has neither a jet rule nor a JVP rule.
 
     Example:
@@ -95,10 +97,10 @@ def jet(
     orders = {len(terms) for terms in series if not isinstance(terms, ZeroSeries)}
     if len(orders) != 1:
         raise ValueError(
-            "jet: the series of all arguments must have the same number of terms, but have "
+            "jet: the series of all arguments must have the same number of terms, but got "
             f"{sorted(orders)}"
             if orders
-            else "jet: at least one argument must have a list of terms, which determines their number"
+            else "jet: at least one argument must have a list of terms, which determines the order"
         )
     (order,) = orders
     values = [as_value(x) for x in primals]
@@ -108,7 +110,7 @@ def jet(
     ]
 
     def refusal(x: object, path: str) -> str:
-        what = f"{x!r}, of {type(x)}"
+        what = f"{x!r} of type {type(x)}"
         return f"jet: primals and coefficients must be arrays or scalars, but one is {what}"
 
     flat = FlatFunction(fun, pytrees.treedef_tuple([pytrees.LEAF] * len(values)), refusal)
@@ -123,13 +125,13 @@ def jet(
 def _check_arrays(primals: Sequence[Any], series: Sequence[Any]) -> None:
     if len(primals) != len(series):
         raise ValueError(
-            "jet: each argument needs a list of terms, but "
-            f"{messages.there_are(len(primals), 'argument')} "
+            "jet: expected a list of terms for each argument, but got "
+            f"{messages.counted(len(primals), 'argument')} "
             f"and {messages.counted(len(series), 'list')}"
         )
     for i, (x, terms) in enumerate(zip(primals, series, strict=True)):
         if not pytrees.treedef_is_leaf(pytrees.tree_structure(x)):
-            raise ValueError(f"jet: each of `primals` must be one array, but primals[{i}] is {x!r}")
+            raise ValueError(f"jet: each of `primals` must be an array, but primals[{i}] is {x!r}")
         if not is_valid_operand(x):
             raise TypeError(
                 f"jet: each of `primals` must be an array or a scalar, but primals[{i}], {x!r}, "
@@ -138,7 +140,7 @@ def _check_arrays(primals: Sequence[Any], series: Sequence[Any]) -> None:
         for j, t in enumerate(() if isinstance(terms, ZeroSeries) else terms):
             if not pytrees.treedef_is_leaf(pytrees.tree_structure(t)):
                 raise ValueError(
-                    f"jet: each term in `series` must be one array, but series[{i}][{j}] is {t!r}"
+                    f"jet: each term in `series` must be an array, but series[{i}][{j}] is {t!r}"
                 )
 
 
@@ -168,12 +170,12 @@ def jet2(
     factorial_scaled: bool = False,
     **_: Any,
 ) -> tuple[Any, Any]:
-    """Computes `jet`, by default with series of Taylor coefficients instead of derivatives."""
+    """Computes `jet`; by default the series contain Taylor coefficients instead of derivatives."""
     return jet(fun, primals, series, factorial_scaled=factorial_scaled)
 
 
 def fact(n: ArrayLike) -> Array:
-    """Computes n! as a float, as gamma(n + 1) for arguments that are not Python integers."""
+    """Computes n! as a float; as gamma(n + 1) if the argument is not a Python integer."""
     if isinstance(n, int):
         return jnp.asarray(float(math.factorial(n)))
     return lax.exp(lax.lgamma(jnp.asarray(n) + 1.0))
@@ -183,7 +185,7 @@ def fact(n: ArrayLike) -> Array:
 
 
 def _adapted(rule: Callable[..., Any]) -> Callable[..., tuple[object, object]]:
-    """Adapts a user's rule, a function of arrays that may return `zero_series` or `zero_term`."""
+    """Adapts a user-defined rule of arrays, which can return `zero_series` or `zero_term`."""
 
     def adapted(
         primals: Sequence[ArrayLike], series: Sequence[PyTree], **params: Any
@@ -212,7 +214,7 @@ def _from_user(terms: PyTree, primal: ArrayLike, order: int) -> list[Tangent]:
 
 
 def _handed_out(rule: Callable[..., Any]) -> Callable[..., tuple[object, object]]:
-    """Returns a rule in the form that users call: it accepts `zero_series`, and returns arrays."""
+    """Returns a rule in the form for users, which accepts `zero_series` and returns arrays."""
     user_rule = getattr(rule, "user_rule", None)
     if user_rule is not None:
         return user_rule
@@ -237,16 +239,16 @@ def _handed_out(rule: Callable[..., Any]) -> Callable[..., tuple[object, object]
 
 
 jet_rules = RuleTable("jet", adapt=_adapted, show=_handed_out)
-"""Maps a primitive to rule(primals, series, **params) -> (result, its series).
+"""Maps a primitive to its rule, a function (primals, series, **params) -> (result, its series).
 
-Series contain Taylor coefficients, and those of the operands are arrays. A primitive with multiple
-results returns sequences of results and of series. A primitive without an entry is differentiated
-repeatedly by its JVP rule.
+Series contain Taylor coefficients; the coefficients of operands are arrays. The rule of a primitive
+with multiple results returns sequences of results and of series. A primitive without an entry is
+differentiated repeatedly by its JVP rule.
 """
 
 
 def deflinear(prim: Primitive) -> None:
-    """Sets the jet rule of a linear operation, which is applied to each term."""
+    """Sets the jet rule of a linear operation, which applies the operation to each term."""
     prim.replace_rule("jet", series_of.linear(prim))
 
 
@@ -295,14 +297,14 @@ def _apply(
 def linear_prop(
     prim: Primitive, primals_in: Sequence[ArrayLike], series_in: Sequence[PyTree], **params: Any
 ) -> tuple[object, object]:
-    """Returns the result and the series of a linear operation."""
+    """Computes the result and the series of a linear operation."""
     return _apply(series_of.linear(prim), primals_in, series_in, params)
 
 
 def zero_prop(
     prim: Primitive, primals_in: Sequence[ArrayLike], series_in: Sequence[PyTree], **params: Any
 ) -> tuple[object, ZeroSeries]:
-    """Returns the result of an operation whose derivative is zero, and `zero_series`."""
+    """Computes the result of an operation whose derivative is zero; the series is `zero_series`."""
     return prim.bind(*primals_in, **params), zero_series
 
 
@@ -312,7 +314,7 @@ def deriv_prop(
     primals_in: Sequence[ArrayLike],
     series_in: Sequence[PyTree],
 ) -> tuple[object, object]:
-    """Returns the result and the series of a unary operation with derivative `deriv`."""
+    """Computes the result and the series of a unary operation with derivative `deriv`."""
     return _apply(_by_slope(prim, deriv), primals_in, series_in, {})
 
 
@@ -323,7 +325,7 @@ def deriv_prop(
 def jet_fun(
     f: Callable[..., Any], order: int, primals: Sequence[ArrayLike], series: Sequence[PyTree]
 ) -> tuple[Sequence[Value], list[list[Value]]]:
-    """Evaluates `f`, a function of flat values, on series: (results, their coefficients)."""
+    """Evaluates `f`, a function of flat values, on series; returns results and coefficients."""
     values = [as_value(x) for x in primals]
     terms = [_from_user(ts, x, order) for ts, x in zip(series, values, strict=True)]
     outs, out_terms = jet_flat(f, values, terms, order)
@@ -338,7 +340,7 @@ def jet_subtrace(
     primals: Sequence[ArrayLike],
     series: Sequence[PyTree],
 ) -> tuple[list[Value], list[list[Value | ZeroTerm]]]:
-    """Evaluates `f` as `jet_fun` does, under the caller's tag; zero terms stay symbolic."""
+    """Evaluates `f` like `jet_fun`, with the tag of the caller; zero terms stay symbolic."""
     trace = JetTrace(tag, state.trace, order)
     args = [trace.wrap(x, _from_user(ts, x, order)) for x, ts in zip(primals, series, strict=True)]
     with set_current_trace(trace):

@@ -22,7 +22,7 @@ T = TypeVar("T")
 def with_layout_constraint(x: T, layouts: PyTree) -> T:
     """Returns `x`, and records the requested layouts of its arrays in jaxprs.
 
-    All arrays are stored in row-major order here; the constraint changes neither values nor
+    All arrays are stored in row-major order in jitney; the constraint changes neither values nor
     layouts.
 
     Args:
@@ -30,8 +30,8 @@ def with_layout_constraint(x: T, layouts: PyTree) -> T:
       layouts: a `Layout` for each array, or a prefix of such a pytree.
 
     Raises:
-      ValueError: if a leaf of `layouts` is not a Layout or is for another number of axes, or if the
-        pytree is not a prefix.
+      ValueError: if a leaf of `layouts` is not a Layout or has the wrong number of axes, or if
+        `layouts` is not a prefix of `x`.
 
     Example:
       >>> from jax.experimental.layout import Layout, with_layout_constraint
@@ -55,20 +55,20 @@ def with_layout_constraint(x: T, layouts: PyTree) -> T:
 
 
 def explicit_layout(f: Callable[..., PyTree] | None = None, /, *, in_layouts: PyTree = None) -> Any:
-    """Returns `f`, within which arrays have requested layouts.
+    """Returns a function that computes `f` with requested layouts of its arguments.
 
-    All arrays are stored in row-major order here: jaxprs show the layouts of the arguments, and
-    that the compiler chooses those of the results. Types of arrays have no layout.
+    All arrays are stored in row-major order in jitney, so that layouts have no effect except that
+    jaxprs show them: the layouts of the arguments, and `AUTO` for the results.
 
     Args:
       f: a function of pytrees of arrays. If it is omitted, a decorator is returned.
-      in_layouts: a `Layout` or `Layout.AUTO` for each argument, or a prefix of such a pytree; all
-        of the same kind.
+      in_layouts: a `Layout` for each argument, or `Layout.AUTO` for each, or a prefix of such a
+        pytree.
 
     Raises:
-      TypeError: if `in_layouts` is missing; when the function is called, if leaves of it are not
-        layouts, or of different kinds.
-      ValueError: when the function is called, if a layout is for another number of axes, or if
+      TypeError: if `in_layouts` is missing, or, when the function is called, if its leaves are not
+        layouts, or are a mixture of `Layout`s and `Layout.AUTO`.
+      ValueError: when the function is called, if a layout has the wrong number of axes, or if
         `in_layouts` is not a prefix of the tuple of arguments.
 
     Example:
@@ -104,7 +104,7 @@ def explicit_layout(f: Callable[..., PyTree] | None = None, /, *, in_layouts: Py
 
 
 def _check_layouts(layouts: list[Any]) -> None:
-    """Raises TypeError if one is not a layout, or they are of different kinds."""
+    """Raises TypeError unless all are Layouts, or all are Layout.AUTO."""
     for layout in layouts:
         if not isinstance(layout, Layout | AutoLayout):
             raise TypeError(
@@ -113,7 +113,7 @@ def _check_layouts(layouts: list[Any]) -> None:
             )
     if len({type(layout) for layout in layouts}) > 1:
         raise TypeError(
-            "explicit_layout: `in_layouts` must all be Layouts, or all Layout.AUTO, but are "
+            "explicit_layout: `in_layouts` must all be Layouts, or all Layout.AUTO, but got "
             f"{layouts}"
         )
 

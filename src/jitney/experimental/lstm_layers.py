@@ -1,4 +1,4 @@
-"""Long short-term memory: layers of it, and their weights in one vector; see `rnn`.
+"""Layers of long short-term memory (LSTM), and their weights, packed in one vector; see `rnn`.
 
 Axes in this file: B batches, T positions, I inputs, H hidden units, L layers times directions.
 """
@@ -74,15 +74,15 @@ def init_lstm_weight(
 def unpack_lstm_weights(
     weights: Array, input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
 ) -> tuple[Weights, Weights, Weights, Weights]:
-    """Splits a weight vector into weights and biases of each layer and direction.
+    """Splits a weight vector into the weights and biases of each layer and direction.
 
     Args:
-      weights: [get_num_params_in_lstm(...)].
+      weights: weight vector [get_num_params_in_lstm(...)].
       input_size, hidden_size, num_layers, bidirectional: as in `lstm`.
 
     Returns: (input weights [4 H, I], hidden weights [4 H, H], and two biases [4 H]), each a dict
-      that is indexed by layer and direction. The inputs of later layers are the outputs of the
-      layer before, whose size takes the place of I.
+      that is indexed by layer and direction. The inputs of a later layer are the outputs of the
+      previous layer; the size of these outputs takes the place of I.
     """
     shapes = _shapes(input_size, hidden_size, num_layers, bidirectional)
     bias = (_GATES * hidden_size,)
@@ -103,7 +103,7 @@ def swap_lstm_gates(
     """Returns the weight vector with the cell and output gates, the last two of four, exchanged.
 
     Args:
-      weights: [get_num_params_in_lstm(...)].
+      weights: weight vector [get_num_params_in_lstm(...)].
       input_size, hidden_size, num_layers, bidirectional: as in `lstm`.
     """
     parts = unpack_lstm_weights(
@@ -124,11 +124,11 @@ def swap_lstm_gates(
 
 def _check_lengths(seq_lengths: Array, dropout: float) -> None:
     if seq_lengths.dtype != np.int32:
-        raise NotImplementedError(f"lstm: seq_lengths must be int32, but are {seq_lengths.dtype}")
+        raise NotImplementedError(f"lstm: seq_lengths must be int32, but got {seq_lengths.dtype}")
     if dropout != 0:
         raise NotImplementedError(
-            f"lstm: dropout must be 0, but is {dropout}: cuDNN's choice of dropped units cannot "
-            "be reproduced"
+            f"lstm: dropout must be 0, but got {dropout}; the units that cuDNN drops cannot be "
+            "reproduced"
         )
 
 
@@ -139,16 +139,16 @@ def _direction(
     """Computes one direction of a layer.
 
     Args:
-      x: [T, B, I].
+      x: inputs [T, B, I].
       h, c: initial hidden and cell states [B, H].
       weights: (input weights, hidden weights, two biases).
-      lengths: length of each sequence [B].
+      lengths: lengths [B] of the sequences.
       precision: precision of the matrix products.
 
-    Returns: (y [T, B, H], final h, final c).
+    Returns: (outputs [T, B, H], final h, final c).
     """
     of_inputs, of_states, bias, other_bias = weights
-    # The terms that do not depend on the state are one matrix product for all positions.
+    # One matrix product computes the terms that do not depend on the state, for all positions.
     input_gates = (
         jnp.matmul(x, of_inputs.T, precision=precision) + bias[None, None] + other_bias[None, None]
     )
@@ -169,7 +169,7 @@ def _direction(
 
 
 def _reversed(x: Array, lengths: Array) -> Array:
-    """Returns x [T, B, ...] with each sequence reversed; the padding after it stays in place."""
+    """Returns x [T, B, ...] with each sequence reversed; padding at the end stays in place."""
     count = x.shape[0]
     position = jnp.arange(count, dtype=np.int32)[:, None]
     source = jnp.where(position < lengths[None, :], lengths[None, :] - 1 - position, position)
@@ -205,7 +205,7 @@ def lstm_ref(
     seq_lengths: Array, input_size: int, hidden_size: int, num_layers: int, dropout: float,
     bidirectional: bool,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Computes `lstm` from weights of each layer and direction, as in `unpack_lstm_weights`."""
+    """Computes `lstm` from the weights that `unpack_lstm_weights` returns."""
     return _lstm(
         x, h_0, c_0, W_ih, W_hh, b_ih, b_hh, seq_lengths, input_size, hidden_size, num_layers, dropout,
         bidirectional,
@@ -220,20 +220,21 @@ def lstm(
     """Computes a stack of LSTM layers over sequences.
 
     Args:
-      x: [B, T, I].
+      x: inputs [B, T, I].
       h_0, c_0: initial hidden and cell states [L, B, H].
-      weights: weight vector [get_num_params_in_lstm(...)]; see the module for its layout.
-      seq_lengths: length of each sequence, int32 [B], from 1 to T; later positions are padding.
+      weights: weight vector [get_num_params_in_lstm(...)]; `jax.experimental.rnn` describes its
+        layout.
+      seq_lengths: lengths of the sequences, int32 [B], from 1 to T; later positions are padding.
       input_size: I.
       hidden_size: H.
-      num_layers: number of layers; L is twice this number if `bidirectional`, else equal to it.
+      num_layers: number of layers; L is twice this number if `bidirectional`, else this number.
       dropout: must be 0.
       bidirectional: whether each layer also processes the sequence backwards, from its last
         position; the outputs of both directions are concatenated.
       precision: precision of the matrix products, as in `dot_general`.
 
-    Returns: (y [B, T, H], or [B, T, 2 H] if `bidirectional`, zero in the padding; final hidden
-      states [L, B, H]; final cell states [L, B, H]).
+    Returns: (y, h, c): outputs [B, T, H], or [B, T, 2 H] if `bidirectional`, which are zero in the
+      padding; final hidden states [L, B, H]; final cell states [L, B, H].
 
     Raises:
       NotImplementedError: if `seq_lengths` are not int32, or `dropout` is not 0.

@@ -1,7 +1,7 @@
 """The forward and the backward pass of `lstm`, as functions and as primitives.
 
-cuDNN passes what the backward pass needs in a "reserve space". Here the backward pass computes the
-layers again, and the reserve space is empty.
+cuDNN passes residuals to the backward pass in a "reserve space". Here the backward pass recomputes
+the layers, and the reserve space is empty.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def rnn_abstract_eval(
     Args:
       x_aval, h_0_aval, c_0_aval, w_aval, seq_lengths_aval: types of the operands, as in `lstm`.
       input_size, hidden_size, num_layers, dropout, bidirectional: as in `lstm`.
-      cudnn_allow_tf32: whether products of matrices may have the default precision.
+      cudnn_allow_tf32: whether the default precision is allowed for matrix products.
 
     Returns: the types of (outputs, final hidden states, final cell states, reserve space).
     """
@@ -61,7 +61,7 @@ def rnn_bwd_abstract_eval(
       y_aval, reserve_space_aval: types of results of `rnn_fwd_p`.
       seq_lengths_aval: type of the lengths of the sequences.
       input_size, hidden_size, num_layers, dropout, bidirectional: as in `lstm`.
-      cudnn_allow_tf32: whether products of matrices may have the default precision.
+      cudnn_allow_tf32: whether the default precision is allowed for matrix products.
 
     Returns: the types of the cotangents of x, of the initial hidden and cell states, and of the
       weights.
@@ -116,13 +116,14 @@ def lstm_fwd(
     hidden_size: int, num_layers: int, dropout: float, bidirectional: bool,
     precision: PrecisionLike,
 ) -> tuple[tuple[Array, Array, Array], tuple[Array, ...]]:  # fmt: skip
-    """Computes `lstm`, and returns what `lstm_bwd` needs.
+    """Computes `lstm` and the residuals for `lstm_bwd`.
 
     Args:
-      x, h_0, c_0, w, seq_lengths: as in `lstm`; `w` are its weights.
+      x, h_0, c_0, seq_lengths: as in `lstm`.
+      w: weight vector, `weights` of `lstm`.
       input_size, hidden_size, num_layers, dropout, bidirectional, precision: as in `lstm`.
 
-    Returns: (the results of `lstm`; residuals for `lstm_bwd`).
+    Returns: (results of `lstm`, residuals).
 
     Raises:
       NotImplementedError: if `seq_lengths` are not int32, or `dropout` is not 0.
@@ -148,15 +149,15 @@ def lstm_bwd(
     input_size: int, hidden_size: int, num_layers: int, dropout: float, bidirectional: bool,
     precision: PrecisionLike, residuals: Sequence[Array], gradients: Sequence[Array],
 ) -> Gradients:  # fmt: skip
-    """Returns the cotangents of the operands of `lstm`.
+    """Computes the cotangents of the operands of `lstm`.
 
     Args:
       input_size, hidden_size, num_layers, dropout, bidirectional, precision: as in `lstm`.
-      residuals: those that `lstm_fwd` has returned.
+      residuals: residuals that `lstm_fwd` returned.
       gradients: cotangents of the results of `lstm`.
 
-    Returns: the cotangents of x, of the initial hidden and cell states, and of the weights; and
-      None for the lengths of the sequences.
+    Returns: cotangents of x, of the initial hidden and cell states, and of the weights; and None
+      for the lengths of the sequences.
     """
     x, h_0, c_0, w, seq_lengths, y, space = residuals
     dy, dh, dc = gradients

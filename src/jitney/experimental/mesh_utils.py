@@ -1,7 +1,8 @@
 """`jax.experimental.mesh_utils`: arrangements of devices for meshes.
 
-CPU devices are all alike and share one memory, so they are arranged in order of their ids. Devices
-of several processes can be arranged so that only chosen mesh axes cross process boundaries.
+All CPU devices are alike and share one memory, so they are arranged in order of their ids. The
+devices of several processes can be arranged such that only certain mesh axes cross process
+boundaries.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from jitney.runtime.devices import client
 from jitney.runtime.devices.device import Device
 
 device_kind_handler_dict: dict[str, Callable[..., np.ndarray | None]] = {}
-"""Maps a kind of device to a function that arranges such devices.
+"""Maps a device kind to a function that arranges devices of that kind.
 
 The function is called with (mesh_shape, devices, contiguous_submeshes=...) and returns an array of
 devices, or None for the default order.
@@ -37,13 +38,13 @@ def create_device_mesh(
 
     Args:
       mesh_shape: sizes of the mesh axes.
-      devices: the devices; by default all of them.
+      devices: devices of the mesh; by default all devices.
       contiguous_submeshes: passed to the functions in `device_kind_handler_dict`.
-      allow_split_physical_axes: accepted for compatibility: CPU devices have no interconnect
+      allow_split_physical_axes: accepted for compatibility; CPU devices have no interconnect
         topology.
 
     Raises:
-      ValueError: unless there are as many devices as `mesh_shape` requires.
+      ValueError: if the number of devices is not the product of `mesh_shape`.
 
     Example:
       >>> from jax.experimental import mesh_utils
@@ -53,7 +54,7 @@ def create_device_mesh(
     chosen = list(client.client().devices() if devices is None else np.asarray(devices).flat)
     if math.prod(mesh_shape) != len(chosen):
         raise ValueError(
-            f"create_device_mesh: a mesh of shape {tuple(mesh_shape)} has "
+            f"create_device_mesh: a mesh of shape {tuple(mesh_shape)} requires "
             f"{messages.counted(math.prod(mesh_shape), 'device')}, but "
             f"{messages.there_are(len(chosen))}"
         )
@@ -74,25 +75,26 @@ def create_hybrid_device_mesh(
     should_sort_granules_by_key: bool = True,
     allow_split_physical_axes: bool = False,
 ) -> np.ndarray:
-    """Returns devices as an array for a mesh whose axes combine fast and slow links.
+    """Returns an array of devices for a mesh of groups that are connected by slower links.
 
     A granule is a group of devices that are connected by fast links. Axis k of the result has size
-    dcn_mesh_shape[k] * mesh_shape[k]; only the first factor crosses slow links. The shorter shape
-    is padded with ones in front.
+    dcn_mesh_shape[k] * mesh_shape[k]; only the first factor crosses the slow links between
+    granules. The shorter of the two shapes is padded with leading ones.
 
     Args:
       mesh_shape: sizes of the mesh axes within a granule.
       dcn_mesh_shape: sizes of the mesh axes across granules.
-      devices: the devices; by default all of them.
-      process_is_granule: whether granules are the devices of one process, as needed for CPUs;
-        otherwise they are devices of equal `slice_index`.
+      devices: devices of the mesh; by default all devices.
+      process_is_granule: whether a granule consists of the devices of one process, as required for
+        CPUs; otherwise it consists of devices with equal `slice_index`.
       should_sort_granules_by_key: whether granules are sorted by process or slice index; otherwise
         they are in the order of `devices`.
       allow_split_physical_axes: accepted for compatibility.
 
     Raises:
-      ValueError: if a device has no such index, or if the number of granules or of the devices in
-        one differs from the size of the mesh.
+      ValueError: if a device has no such index, if the number of granules is not the product of
+        `dcn_mesh_shape`, or if the number of devices in a granule is not the product of
+        `mesh_shape`.
     """
     chosen = list(client.client().devices() if devices is None else np.asarray(devices).flat)
     attribute = "process_index" if process_is_granule else "slice_index"
@@ -100,15 +102,15 @@ def create_hybrid_device_mesh(
     for device in chosen:
         if not hasattr(device, attribute):
             raise ValueError(
-                f"create_hybrid_device_mesh: {device} has no {attribute}; CPU devices are grouped by "
-                "their process, with process_is_granule=True"
+                f"create_hybrid_device_mesh: {device} has no {attribute}; pass "
+                "process_is_granule=True to group CPU devices by process"
             )
         granules.setdefault(getattr(device, attribute), []).append(device)
     if math.prod(dcn_mesh_shape) != len(granules):
         raise ValueError(
-            f"create_hybrid_device_mesh: a mesh of granules of shape {tuple(dcn_mesh_shape)} has "
-            f"{math.prod(dcn_mesh_shape)} of them, but {messages.there_are(len(granules))}, by "
-            f"{attribute}"
+            f"create_hybrid_device_mesh: dcn_mesh_shape={tuple(dcn_mesh_shape)} requires "
+            f"{messages.counted(math.prod(dcn_mesh_shape), 'granule')}, but grouping devices by "
+            f"{attribute} yields {len(granules)}"
         )
     order = sorted(granules) if should_sort_granules_by_key else list(granules)
     meshes = [create_device_mesh(mesh_shape, granules[key]) for key in order]

@@ -1,8 +1,8 @@
 """`jax.experimental.multihost_utils`: communication among the processes of a program.
 
 All processes (`jax.distributed.initialize`) must make the same calls in the same order; a mismatch
-is an error in all of them. In a program of a single process the calls return immediately, so that
-libraries can use them unconditionally, for checkpoints above all.
+raises an error in all of them. In a program of a single process the calls return immediately, so
+that libraries can use them unconditionally, for example to write checkpoints.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ def process_allgather(in_tree: PyTree, tiled: bool = False) -> object:
 
     Args:
       in_tree: a pytree of arrays and scalars, of the same shapes in all processes.
-      tiled: whether the arrays are concatenated along their first axis, instead of stacked along a
-        new one.
+      tiled: whether to concatenate the arrays along their first axis, instead of stacking them
+        along a new axis.
 
     Returns: a pytree of NumPy arrays. An array of shape [...] becomes [processes, ...]; if `tiled`,
-      one of shape [n, ...] becomes [processes * n, ...]. A global array, whose shards are on
-      devices of several processes, must be `tiled`; its result is the complete array.
+      an array of shape [n, ...] becomes [processes * n, ...]. For global arrays, whose shards are
+      on devices of several processes, `tiled` must be True; the result is the complete array.
 
     Raises:
       TypeError: if a leaf is a tracer or an array of keys.
@@ -76,7 +76,7 @@ def process_allgather(in_tree: PyTree, tiled: bool = False) -> object:
             if not tiled:
                 raise ValueError(
                     f"process_allgather: {leaf.aval.str_short()} is a global array, sharded over "
-                    "devices of several processes: pass tiled=True"
+                    "devices of several processes; pass tiled=True"
                 )
             return _global_array(leaf)
         local = _local_array(leaf)
@@ -95,7 +95,7 @@ def _global_array(x: ArrayImpl) -> np.ndarray:
 
 
 def _local_array(leaf: PyTree) -> np.ndarray:
-    """Returns a leaf as a NumPy array, of canonical dtype if there are several processes."""
+    """Returns a leaf as a NumPy array; if there are several processes, its dtype is canonical."""
     local = np.asarray(leaf)
     if processes.size() == 1:
         return local
@@ -119,14 +119,14 @@ def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> obje
 
     Args:
       in_tree: a pytree of arrays and scalars, of the same shapes in all processes.
-      is_source: whether this process is the source; by default process 0 is.
+      is_source: whether this process is the source; by default process 0 is the source.
 
-    Returns: a pytree of NumPy arrays with the values of the source. A single process gets its own
-      values regardless of `is_source`.
+    Returns: a pytree of NumPy arrays with the values of the source. In a program of a single
+      process, these are its own values regardless of `is_source`.
 
     Raises:
       TypeError: if a leaf is a tracer or an array of keys.
-      ValueError: unless exactly one of several processes is the source.
+      ValueError: if there are several processes, and not exactly one of them is the source.
       RuntimeError: if shapes or dtypes differ between processes.
 
     Example:
@@ -140,7 +140,7 @@ def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> obje
     sources = [number for number, flag in enumerate(flags) if flag == b"\1"]
     if len(sources) != 1:
         raise ValueError(
-            "broadcast_one_to_all: exactly one process must be the source, but is_source is true "
+            "broadcast_one_to_all: exactly one process must be the source, but is_source is True "
             f"in {sources}"
         )
 
@@ -160,21 +160,21 @@ def sync_global_devices(name: str) -> None:
 
     Raises:
       TypeError: if `name` is not a string.
-      AssertionError: in all processes, if their barriers have different names.
+      AssertionError: in all processes, if the names of their barriers differ.
 
     Example:
       >>> multihost_utils.sync_global_devices("the checkpoint is written")
     """
     if not isinstance(name, str):
         raise TypeError(
-            "sync_global_devices takes the name of a point in the program, a string, but got "
+            "sync_global_devices: the name of the barrier must be a string, but got "
             f"{name!r} of type {type(name).__name__}"
         )
     try:
         processes.meet(f"sync_global_devices({name!r})")
     except RuntimeError as error:
         raise AssertionError(
-            f"sync_global_devices: all processes must pass one name, but {error}"
+            f"sync_global_devices: all processes must pass the same name, but {error}"
         ) from None
 
 
@@ -183,11 +183,11 @@ def assert_equal(in_tree: PyTree, fail_message: str = "") -> None:
 
     Args:
       in_tree: a pytree of arrays and scalars, of the same shapes in all processes.
-      fail_message: start of the error message.
+      fail_message: beginning of the error message.
 
     Raises:
-      AssertionError: if the values differ. NaN is not equal to itself, so it is an error even in a
-        single process.
+      AssertionError: if the values differ. NaN is not equal to itself, so it raises an error even
+        in a single process.
 
     Example:
       >>> multihost_utils.assert_equal({"seed": 17}, "seeds")
@@ -196,18 +196,19 @@ def assert_equal(in_tree: PyTree, fail_message: str = "") -> None:
     pairs = zip(pytrees.tree_leaves(in_tree), pytrees.tree_leaves(gathered), strict=True)
     if not all([bool(np.all(np.equal(_local_array(local), every))) for local, every in pairs]):
         raise AssertionError(
-            f"{fail_message or 'assert_equal'}: processes have different values. This process has "
-            f"{in_tree}, and all processes have {gathered}"
+            f"{fail_message or 'assert_equal'}: processes have different values. The value in this "
+            f"process is {in_tree}, and the values in all processes are {gathered}"
         )
 
 
 def reached_preemption_sync_point(step_id: int) -> bool:
-    """Returns whether to save state, since a process is about to be preempted: always False.
+    """Returns False: no process is about to be preempted.
 
-    Processes started by MPI get no notice of preemption.
+    In JAX, the result tells programs to save their state before a preemption. Processes started by
+    MPI receive no notice of preemption.
 
     Args:
-      step_id: number of the step that all processes have reached.
+      step_id: index of the step that all processes have reached.
 
     Example:
       >>> multihost_utils.reached_preemption_sync_point(100)
@@ -219,23 +220,23 @@ def reached_preemption_sync_point(step_id: int) -> bool:
 class ProcessFailureError(Exception):
     """The failure of a process that others depend on.
 
-    It exists for libraries that catch it, and is never raised here: a process that fails terminates
-    all others.
+    This exception exists for libraries that catch it. It is never raised in jitney, where a process
+    that fails terminates all others.
     """
 
 
 @contextlib.contextmanager
 def live_devices(devices: Sequence[Device]) -> Generator[list[Device]]:
-    """Returns a context manager that yields those of the given devices whose processes are live.
+    """Returns a context manager that yields the given devices whose processes are alive.
 
     All processes must enter and leave the context. A process that fails terminates all others, so
-    the devices are always complete.
+    that all devices are always returned.
 
     Args:
       devices: the devices to be used.
 
     Raises:
-      RuntimeError: if other processes make another call, or pass other devices.
+      RuntimeError: if other processes make a different call, or pass different devices.
 
     Example:
       >>> with multihost_utils.live_devices(jax.devices()) as devices:
@@ -252,9 +253,9 @@ def host_local_array_to_global_array(local_inputs: T, global_mesh: Mesh, pspecs:
     """Assembles global arrays from the local data of all processes.
 
     Args:
-      local_inputs: a pytree of arrays and scalars: the data of this process.
+      local_inputs: a pytree of arrays and scalars, the data of this process.
       global_mesh: mesh of the global arrays.
-      pspecs: shardings: a pytree of `PartitionSpec`s, or a prefix of such a pytree.
+      pspecs: shardings, a pytree of `PartitionSpec`s or a prefix of such a pytree.
 
     Returns: a pytree of arrays on `global_mesh`. The size of an axis that is sharded among
       processes is the sum of the local sizes.
@@ -282,16 +283,16 @@ def host_local_array_to_global_array(local_inputs: T, global_mesh: Mesh, pspecs:
 
 
 def global_array_to_host_local_array(global_inputs: T, global_mesh: Mesh, pspecs: PyTree) -> T:
-    """Returns the local data of this process of global arrays.
+    """Returns the local data that this process has of global arrays.
 
     Args:
       global_inputs: a pytree of arrays and scalars.
       global_mesh: mesh of the global arrays.
-      pspecs: shardings: a pytree of `PartitionSpec`s, or a prefix of such a pytree.
+      pspecs: shardings, a pytree of `PartitionSpec`s or a prefix of such a pytree.
 
     Returns: a pytree of arrays on the devices of `global_mesh` that belong to this process. If all
-      of them do, arrays are returned unchanged, and NumPy arrays and scalars are put on
-      `global_mesh`.
+      devices of the mesh belong to it, jitney arrays are returned unchanged, and NumPy arrays and
+      scalars are put on `global_mesh`.
 
     Raises:
       TypeError: if `global_mesh` is not a mesh of devices.
@@ -324,15 +325,15 @@ def _map_with_places(
 ) -> T:
     """Applies `move` to each leaf with its PartitionSpec; leaves that are None stay None."""
     if not isinstance(mesh, Mesh):
-        raise TypeError(f"{api_name}: global_mesh must be a Mesh of devices, but is {mesh!r}")
+        raise TypeError(f"{api_name}: global_mesh must be a Mesh of devices, but got {mesh!r}")
     leaves, structure = pytrees.tree_flatten(tree, is_leaf=_is_none)
     specs = pytrees.broadcast_prefix(pspecs, tree, is_leaf=_is_none)
     out: list[Any] = []
     for leaf, spec in zip(leaves, specs, strict=True):
         if leaf is not None and not isinstance(spec, PartitionSpec):
             raise ValueError(
-                f"{api_name}: pspecs has {spec!r} for an array, but a PartitionSpec is needed: "
-                "PartitionSpec() replicates it"
+                f"{api_name}: pspecs must have a PartitionSpec for each array, but got {spec!r}; use "
+                "PartitionSpec() to replicate an array"
             )
         if leaf is None:
             out.append(None)

@@ -2,7 +2,7 @@
 
 `odeint` adapts its step size to the error estimate of the embedded formula of order 4. Results at
 the requested times are interpolated by a polynomial through both ends and the midpoint of a step.
-The derivative in reverse mode solves the adjoint equation backwards in time, so no steps are
+Reverse-mode derivatives solve the adjoint equation backwards in time, so that no steps have to be
 stored.
 """
 
@@ -38,7 +38,7 @@ __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
-# Nodes, stages, weights of the result of order 5, and its difference from that of order 4.
+# Nodes, stages, weights of the result of order 5, and their difference from the weights of order 4.
 _NODES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
 _STAGES = (
     (1 / 5,),
@@ -96,7 +96,8 @@ def ravel_first_arg(
 def interp_fit_dopri(y0: PyTree, y1: ArrayLike, k: Array, dt: ArrayLike) -> Array:
     """Returns the coefficients of the interpolating polynomial of a Dormand-Prince step.
 
-    They are those of `fit_4th_order_polynomial`, computed from the slopes `k` of all stages.
+    The coefficients are as in `fit_4th_order_polynomial`, computed from the slopes `k` of all
+    stages.
     """
     y_mid = y0 + dt * jnp.dot(_weights(_MIDDLE, y0), k)
     return jnp.asarray(fit_4th_order_polynomial(y0, y1, y_mid, k[0], k[-1], dt))
@@ -105,12 +106,14 @@ def interp_fit_dopri(y0: PyTree, y1: ArrayLike, k: Array, dt: ArrayLike) -> Arra
 def fit_4th_order_polynomial(
     y0: PyTree, y1: ArrayLike, y_mid: Any, dy0: Any, dy1: Any, dt: ArrayLike
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """Returns the coefficients, highest first, of a quartic on [0, 1] with given values and slopes.
+    """Returns the coefficients of a quartic polynomial on [0, 1] with given values and slopes.
 
     Args:
       y0, y_mid, y1: values at 0, 1/2 and 1.
       dy0, dy1: derivatives with respect to time at 0 and 1.
       dt: length of the step, by which time is scaled to [0, 1].
+
+    Returns: the coefficients, highest power first.
     """
     left, right = dt * dy0, dt * dy1
     a = -2.0 * left + 2.0 * right - 8.0 * y0 - 8.0 * y1 + 16.0 * y_mid
@@ -132,7 +135,7 @@ def initial_step_size(
     atol: float,
     f0: Array,
 ) -> Array:
-    """Returns an initial step size from the norms of the value, its slope and the slope's change.
+    """Returns an initial step size, from the norms of value, slope and change of the slope.
 
     See E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, section
     II.4.
@@ -155,7 +158,7 @@ def initial_step_size(
 def runge_kutta_step(
     func: Callable[..., Any], y0: PyTree, f0: Array, t0: ArrayLike, dt: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Computes one step: (value, slope at its end, error estimate, slopes of all stages)."""
+    """Computes a step; returns value and slope at its end, error estimate, slopes of all stages."""
     slopes = [f0]
     for node, stage in zip(_NODES, _STAGES, strict=True):
         y = y0 + dt * jnp.dot(_weights(stage, f0), jnp.stack(slopes))
@@ -187,10 +190,11 @@ def optimal_step_size(
 
     Args:
       last_step: size of the last step.
-      mean_error_ratio: its error as a multiple of the tolerance.
+      mean_error_ratio: error of the last step, as a multiple of the tolerance.
       safety: safety factor applied to the optimal size.
-      ifactor: largest factor by which the size may increase.
-      dfactor: smallest factor by which it may decrease; 1 after a step that was accepted.
+      ifactor: largest factor by which the size can increase.
+      dfactor: smallest factor by which the size can decrease; 1 is used instead after a step that
+        was accepted.
       order: order of the method.
     """
     least = jnp.where(mean_error_ratio < 1, 1.0, dfactor)
@@ -244,8 +248,8 @@ def odeint(
       func: right-hand side, which returns a pytree like y0.
       y0: initial value: a pytree of arrays.
       t: increasing times, of a floating dtype.
-      *args: further arguments of `func`: pytrees of arrays, with respect to which the solution can
-        be differentiated.
+      *args: further arguments of `func`, pytrees of arrays. The solution can be differentiated with
+        respect to them.
       rtol: relative tolerance of the error of a step.
       atol: absolute tolerance of the error of a step.
       mxstep: maximum number of steps between two requested times.
@@ -254,8 +258,8 @@ def odeint(
     Returns: a pytree like y0, each array with a leading axis of the size of `t`.
 
     Raises:
-      TypeError: if `t` is not of a floating dtype, or `args` contain a leaf that is not an array or
-        scalar.
+      TypeError: if `t` does not have a floating dtype, or a leaf of `args` is neither an array nor
+        a scalar.
 
     Example:
       >>> from jitney.experimental.ode import odeint
@@ -266,11 +270,11 @@ def odeint(
     for leaf in pytrees.tree_leaves(args):
         if not is_valid_operand(leaf):
             raise TypeError(
-                f"odeint: `*args` must hold arrays and scalars only, but contains {leaf!r}, of "
-                f"type {type(leaf)}"
+                f"odeint: `*args` must contain only arrays and scalars, but got {leaf!r} of type "
+                f"{type(leaf)}"
             )
     if not jnp.issubdtype(dtypes.dtype(t), jnp.floating):
-        raise TypeError(f"odeint: the times `t` must be floats, but are {t}")
+        raise TypeError(f"odeint: the times `t` must be floats, but got {t}")
     converted, consts = closure_convert(func, y0, t[0], *args)
     f = converted if consts else func
     return _solve(f, rtol, atol, mxstep, hmax, y0, t, *args, *consts)
@@ -381,7 +385,7 @@ def _backward(
 
     def back(carry: PyTree, i: Array) -> tuple[tuple[object, ...], Array]:
         y_bar, t0_bar, args_bar = carry
-        # Derivative of the loss with respect to the later time.
+        # The derivative of the loss with respect to the later time.
         t_bar = dot(func(ys[i], ts[i], *args), g[i])
         t0_bar = t0_bar - t_bar
         _, y_bar, t0_bar, args_bar = pytrees.tree_map(

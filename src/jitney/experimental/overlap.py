@@ -1,7 +1,7 @@
 """`jax.experimental.overlap`: functions whose operations are executed in the order of the program.
 
-Of operations that do not depend on each other, the compiler may fuse some and execute others
-first. A function with a program order keeps the order in which it records them.
+The compiler may fuse or reorder operations that do not depend on each other. In a function with a
+program order, they are executed in the order in which they are recorded.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ def program_order(
     strict_in_out: bool | tuple[bool, bool] = False,
     exclude_argnames: str | Sequence[str] | None = None,
 ) -> Any:
-    """Returns `f`, whose operations are executed in the order of the program.
+    """Returns `f` such that its operations are executed in the order of the program.
 
-    Calls are single equations in jaxprs. Results do not change.
+    In jaxprs, calls are single equations. Results do not change.
 
     Args:
       f: a function of pytrees of arrays. If it is omitted, a decorator is returned.
-      enforce: whether to keep the order. If false, the compiler may reorder the operations of `f`,
-        even in a function that keeps the order of its own.
-      strict_in_out: whether the first operation awaits all arguments, and whether all results
+      enforce: whether to keep the order. If False, the compiler may reorder the operations of `f`,
+        even if an enclosing function keeps the order of its own operations.
+      strict_in_out: whether the first operation waits for all arguments, and whether all results
         become available together; one value for both, or a pair.
-      exclude_argnames: names of arguments that a call does not await where `enforce` is false and
+      exclude_argnames: names of arguments that a call does not wait for, if `enforce` is False and
         an enclosing function keeps the order.
 
     Raises:
-      ValueError: if `exclude_argnames` are given with `enforce`, or `strict_in_out` without it; or
-        when called, if a name is not that of a parameter passed by keyword.
+      ValueError: if `exclude_argnames` is given with enforce=True, or `strict_in_out` with
+        enforce=False; or, when the function is called, if a name is not a keyword argument.
       TypeError: if `strict_in_out` is neither a bool nor a pair.
 
     Example:
@@ -74,8 +74,8 @@ def program_order(
     strict_in, strict_out = _strictness(strict_in_out, enforce)
     if exclude_argnames is not None and enforce:
         raise ValueError(
-            "program_order: `exclude_argnames` have a meaning only if enforce=False, as the "
-            "operations of an enforced order await all their operands"
+            "program_order: `exclude_argnames` can be given only if enforce=False, since operations "
+            "in an enforced order wait for all their operands"
         )
     excluded = canonicalize_argnames(exclude_argnames, "exclude_argnames")
 
@@ -102,22 +102,22 @@ def program_order(
 
 
 def _strictness(strict_in_out: Any, enforce: bool) -> tuple[bool, bool]:
-    """Returns whether operands are awaited together, and whether results are."""
+    """Returns whether all operands are awaited first, and whether results appear together."""
     pair = (strict_in_out, strict_in_out) if isinstance(strict_in_out, bool) else strict_in_out
     if not isinstance(pair, tuple | list):
         raise TypeError(
-            "program_order: `strict_in_out` must be a bool or a pair of bools, but is "
+            "program_order: `strict_in_out` must be a bool or a pair of bools, but got "
             f"{strict_in_out!r}"
         )
     if len(pair) != 2:
         raise ValueError(
             "program_order: `strict_in_out` must be a bool, or a pair of bools for arguments and "
-            f"results, but is {strict_in_out!r}"
+            f"results, but got {strict_in_out!r}"
         )
     strict_in, strict_out = bool(pair[0]), bool(pair[1])
     if not enforce and (strict_in or strict_out):
         raise ValueError(
-            "program_order: `strict_in_out` has a meaning only if enforce=True, but is "
+            "program_order: `strict_in_out` can be set only if enforce=True, but got "
             f"{strict_in_out!r} with enforce=False"
         )
     return strict_in, strict_out
@@ -129,7 +129,7 @@ def _mask(
     args: tuple[PyTree, ...],
     kwargs: dict[str, PyTree],
 ) -> tuple[bool, ...]:
-    """Returns, for each leaf of the arguments, whether it belongs to one named in `names`."""
+    """Returns, for each leaf of the arguments, whether its argument is named in `names`."""
     numbers: tuple[int, ...] = ()
     if names:
         signature = signature_of(function)

@@ -1,4 +1,4 @@
-"""`jax.experimental.profiler`: profiles as hints for later compilations."""
+"""`jax.experimental.profiler`: reads profiles, to guide later compilations."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def get_profiled_instructions_proto(tensorboard_dir: str | os.PathLike[str]) -> 
     """Returns the costs of GPU instructions in the profiles of a folder, as a protocol buffer.
 
     Args:
-      tensorboard_dir: the folder that was passed to `jax.profiler.start_trace`.
+      tensorboard_dir: folder that was passed to `jax.profiler.start_trace`.
 
-    Returns: a serialized `ProfiledInstructionsProto`. It is empty, as in JAX on a CPU, since
-      profiles of CPUs have no such instructions.
+    Returns: a serialized `ProfiledInstructionsProto`. It is empty, as in JAX on CPUs, since CPU
+      profiles contain no such instructions.
 
     Raises:
-      JaxRuntimeError: if the folder does not exist, or has no profile.
+      JaxRuntimeError: if the folder does not exist, or contains no profile.
       RuntimeError: if a profile cannot be read.
     """
     folder = Path(tensorboard_dir)
@@ -37,8 +37,8 @@ def get_profiled_instructions_proto(tensorboard_dir: str | os.PathLike[str]) -> 
     found = sorted({path for pattern in _FILES for path in folder.rglob(pattern)})
     if not found:
         raise JaxRuntimeError(
-            f"get_profiled_instructions_proto: the folder {str(tensorboard_dir)!r} has no profile, "
-            "which jax.profiler.start_trace writes"
+            f"get_profiled_instructions_proto: the folder {str(tensorboard_dir)!r} contains no "
+            "profile; write one with jax.profiler.start_trace"
         )
     for path in found:
         ProfileData.from_file(path)

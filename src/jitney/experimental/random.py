@@ -1,8 +1,8 @@
 """`jax.experimental.random`: a stateful random number generator in the style of NumPy.
 
-Its state is a key and a counter in a mutable reference; each draw folds the counter into the key. A
-generator can therefore be an argument of transformed functions, and draws the same values in them
-as in eager mode.
+Its state is a key, and a counter in a mutable reference; each draw folds the counter into the key
+and increments it. A generator can therefore be an argument of transformed functions, where it draws
+the same values as in eager mode.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class StatefulPRNG:
         """Returns a new key, or an array of new keys of the given shape.
 
         Raises:
-          ValueError: if the generator is the result of `split`, outside of `vmap`.
+          ValueError: if the generator is a batch returned by `split`, used outside of `vmap`.
         """
         if self._base_key.shape:
             raise ValueError(
-                f"StatefulPRNG: this generator is split into {self._base_key.shape}; draw within "
-                "jax.vmap over it, or spawn a list of generators from the original generator"
+                f"StatefulPRNG: this is a batch of generators of shape {self._base_key.shape}; draw "
+                "within jax.vmap over it, or use `spawn` instead of `split`"
             )
         key = random.fold_in(self._base_key, get(self._counter, ...))
         addupdate(self._counter, ..., 1)
@@ -51,7 +51,7 @@ class StatefulPRNG:
         return random.split(key, shape if isinstance(shape, int) else tuple(shape))
 
     def random(self, size: Size = None, dtype: DTypeLike = float) -> Array:
-        """Draws uniformly distributed floats in [0, 1), in an array of shape `size`."""
+        """Draws an array of shape `size` of uniformly distributed floats in [0, 1)."""
         return self.uniform(size=size, dtype=dtype)
 
     def uniform(
@@ -66,7 +66,7 @@ class StatefulPRNG:
 
         Args:
           low, high: bounds, which broadcast against each other.
-          size: shape of the result; by default that of the bounds.
+          size: shape of the result; by default the broadcast shape of the bounds.
           dtype: floating dtype of the result.
         """
         key, shape = self.key(), _shape(size, low, high)
@@ -84,7 +84,7 @@ class StatefulPRNG:
 
         Args:
           loc, scale: mean and standard deviation, which broadcast against each other.
-          size: shape of the result; by default that of `loc` and `scale`.
+          size: shape of the result; by default the broadcast shape of `loc` and `scale`.
           dtype: floating or complex dtype of the result.
         """
         draw_dtype = requested_dtype(dtype)
@@ -99,7 +99,7 @@ class StatefulPRNG:
 
         Args:
           low, high: bounds, which broadcast against each other.
-          size: shape of the result; by default that of the bounds.
+          size: shape of the result; by default the broadcast shape of the bounds.
           dtype: integer dtype of the result.
         """
         first, last = (0, low) if high is None else (low, high)
@@ -128,7 +128,7 @@ class StatefulPRNG:
         """
         if n_children < 0:
             raise ValueError(
-                "StatefulPRNG.spawn: the number of generators must not be negative, but is "
+                "StatefulPRNG.spawn: the number of generators must not be negative, but got "
                 f"{n_children}"
             )
         return [StatefulPRNG(key, new_ref(0)) for key in self.key((n_children,))]
@@ -144,10 +144,10 @@ def _shape(size: Size, *bounds: Any) -> tuple[int, ...]:
 
 
 def stateful_rng(seed: ArrayLike | None = None, *, impl: Any = None) -> StatefulPRNG:
-    """Returns a generator that holds its own state.
+    """Returns a random number generator that holds its own state.
 
     Args:
-      seed: an integer; by default a random number from the operating system.
+      seed: integer; by default a random number from the operating system.
       impl: PRNG implementation, as in `jax.random.key`.
 
     Raises:

@@ -1,12 +1,13 @@
-"""`jax.experimental.rnn`: long short-term memory (LSTM), with weights packed as cuDNN does.
+"""`jax.experimental.rnn`: long short-term memory (LSTM), with weights packed as in cuDNN.
 
-All weights are in one vector. It contains, for each layer and each direction, the input weights
-followed by the hidden weights; and after all of them, again for each layer and direction, two
-biases. Each of these has four parts, for the input, forget, cell and output gates. If layers are
-bidirectional, layer i has the indices 2 i (forward) and 2 i + 1 (backward).
+All weights are in one vector. It contains the input weights and the hidden weights of each layer
+and direction in turn, followed by the two biases of each layer and direction. All of these consist
+of four parts, for the input, forget, cell and output gates. If layers are bidirectional, layer i
+has the indices 2 i (forward) and 2 i + 1 (backward).
 
-JAX's `lstm` needs a GPU. This one is a scan, and is differentiated like any other. `lstm_fwd` and
-`lstm_bwd` are its forward and backward pass; `rnn_fwd_p` and `rnn_bwd_p` are these as primitives.
+JAX's `lstm` requires a GPU. In jitney, `lstm` is implemented by `scan`, and is differentiated like
+any other function. `lstm_fwd` and `lstm_bwd` are its forward and backward pass; `rnn_fwd_p` and
+`rnn_bwd_p` are the corresponding primitives.
 
 Source: Hochreiter and Schmidhuber, Long short-term memory, 1997, with forget gates (Gers et al.,
 2000).

@@ -1,10 +1,11 @@
 """`jax.experimental.roofline`: operation and byte counts of a function, from its jaxpr.
 
-The rule of each primitive models an accelerator that reads the operands of matrix products from
-memory and writes their results (`flops`, `hbm_bytes`), and fuses everything else; `unfused_flops`
-and `unfused_hbm_bytes` are the counts without fusion. `ici_bytes` and `ici_latency` are the costs
-of collectives over rings of devices, by mesh axis. The counts are those of JAX. Loop bodies count
-once; `while_loop`s and the branches of conditionals do not count.
+The rules of the primitives model an accelerator that reads the operands of matrix products from
+memory, writes their results to memory (`flops`, `hbm_bytes`), and fuses all other operations with
+them. `unfused_flops` and `unfused_hbm_bytes` are the counts without fusion. `ici_bytes` and
+`ici_latency` are the costs of collectives over rings of devices, by mesh axis. The counts are the
+same as in JAX. Loop bodies are counted once; `while_loop`s and the branches of conditionals are not
+counted.
 
 For the costs on this machine, use `jax.jit(f).lower(...).compile().cost_analysis()`.
 """
@@ -83,7 +84,7 @@ class RooflineShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RooflineRuleContext:
-    """The context of a rule: the equation, the mesh and the options of `roofline`."""
+    """The context of a rule: the equation, the mesh, and the options of `roofline`."""
 
     name_stack: NameStack
     primitive: Primitive
@@ -97,9 +98,10 @@ class RooflineRuleContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RooflineResult:
-    """The counts of a program; see the module.
+    """The operation and byte counts of a program.
 
-    Results can be added, where `peak_hbm_bytes` is the maximum of both, and multiplied by a number.
+    Results can be added, which yields the maximum of `peak_hbm_bytes` and the sum of all other
+    counts, and multiplied by a number.
 
     Attributes:
       flops: floating-point operations of matrix products.
@@ -107,7 +109,7 @@ class RooflineResult:
       ici_bytes: bytes that the busiest link between devices transfers, by mesh axis.
       ici_latency: number of sequential hops, by mesh axis.
       hbm_bytes: bytes that matrix products read and write.
-      peak_hbm_bytes: maximum total size of the arrays that are live at the same time.
+      peak_hbm_bytes: maximum total size in bytes of the arrays that are live at the same time.
       unfused_hbm_bytes: bytes that all primitives read and write.
     """
 
@@ -168,7 +170,7 @@ def register_roofline(prim: Primitive) -> Callable[[Rule], Rule]:
 
 
 def register_standard_roofline(prim: Primitive) -> None:
-    """Registers a rule by which the primitive costs nothing."""
+    """Registers a rule for a primitive that costs nothing."""
     register_roofline(prim)(_nothing)
 
 
@@ -189,12 +191,13 @@ def roofline(
     """Returns a function that counts the operations and bytes of `f` without running it.
 
     Args:
-      f: the function.
-      mesh, in_specs, out_specs: if all are given, the counts are those of one device in
-        `shard_map`.
-      pin_lhs_in_vmem, pin_rhs_in_vmem: whether that operand of matrix products is not read from
-        memory.
-      vjp: whether to count `f` together with its VJP; the returned types are those of cotangents.
+      f: function to be counted.
+      mesh, in_specs, out_specs: arguments of `shard_map`. If all of them are given, the operations
+        of one device are counted.
+      pin_lhs_in_vmem, pin_rhs_in_vmem: whether the left or right operand of matrix products is
+        assumed to be in fast memory, so that reading it is not counted.
+      vjp: whether to count `f` together with its VJP; the types returned are then the types of the
+        cotangents.
       print_jaxpr: whether to print the jaxpr.
 
     Returns: a function with the arguments of `f`, which returns (types of the results, counts).
@@ -234,7 +237,7 @@ def roofline(
 
 
 class _Call(NamedTuple):
-    """The name stack of a counted function, and the options."""
+    """The name stack of a function that is counted, and the options."""
 
     stack: NameStack
     mesh: Mesh | AbstractMesh | None
@@ -324,7 +327,7 @@ def _of_equation(eqn: JaxprEqn, call: _Call) -> RooflineResult:
         if program is not None:
             return _count(getattr(program, "jaxpr", program), call)
         if not eqn.primitive.rules.get("eager"):
-            _log.warning("roofline: %s has no rule, and is not counted", eqn.primitive.name)
+            _log.warning("roofline: no rule for %s; it is not counted", eqn.primitive.name)
         return RooflineResult()
     operands = [RooflineShape.from_aval(a) for a in avals_in if isinstance(a, ShapedArray)]
     return rule(context, *operands, **eqn.params)
@@ -472,7 +475,7 @@ def _psum(context: RooflineRuleContext, *xs: RooflineShape, axes: Any, **_: Any)
 
 @_rule("pmax", "pmin")
 def _pmax(context: RooflineRuleContext, *xs: RooflineShape, axes: Any, **_: Any) -> RooflineResult:
-    # One element of each operand: JAX assumes that devices reduce their operands first.
+    # One element of each operand is sent: JAX assumes that devices reduce their operands first.
     size = sum([np.dtype(x.dtype).itemsize for x in xs])
     return _over(context, axes, lambda n: (size * (n - 1), n))
 
@@ -495,7 +498,7 @@ def _all_gather(
 def _all_to_all(
     context: RooflineRuleContext, x: RooflineShape, *, axis_name: Any, **_: Any
 ) -> RooflineResult:
-    # Between two devices there is one link, which both halves cross.
+    # Two devices are connected by a single link, which both halves cross.
     return _over(context, axis_name, lambda n: (x.bytes * n / (2 if n == 2 else 4), n // 2))
 
 

@@ -1,7 +1,7 @@
 """`jax.experimental.scheduling_groups`: calls annotated with attributes for the compiler.
 
-Jaxprs show the attributes, and transformations preserve them. They affect neither results nor
-scheduling: this compiler executes programs in the order of their plans.
+Jaxprs show the attributes, and transformations preserve them. The attributes affect neither results
+nor scheduling: jitney executes programs in the order of their plans.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def xla_metadata_call(
 
 
 def xla_metadata_call(f: Callable[..., PyTree] | None = None, **meta: Any) -> object:
-    """Returns `f`, whose calls are single equations with attributes in jaxprs.
+    """Returns `f` such that its calls are single equations with attributes in jaxprs.
 
     Args:
       f: a function of pytrees of arrays. If it is omitted, a decorator is returned.

@@ -22,7 +22,8 @@ __dir__ = listing(__name__)
 def shard_alike(x: T, y: T) -> tuple[T, T]:
     """Returns `x` and `y` with equal shardings of corresponding leaves.
 
-    Where propagation would shard the two differently, each axis gets the finer of both shardings.
+    Where sharding propagation would shard the two differently, each axis gets the finer of the two
+    shardings.
 
     Args:
       x: a pytree of arrays.
@@ -41,7 +42,7 @@ def shard_alike(x: T, y: T) -> tuple[T, T]:
     ys, other = pytrees.tree_flatten(y)
     if tree != other:
         raise ValueError(
-            f"shard_alike: x and y must have the same tree structure, but have {tree} and {other}"
+            f"shard_alike: x and y must have the same tree structure, but got {tree} and {other}"
         )
     pairs = [shard_alike_p.bind(as_value(a), as_value(b)) for a, b in zip(xs, ys, strict=True)]
     return tree.unflatten([a for a, _ in pairs]), tree.unflatten([b for _, b in pairs])

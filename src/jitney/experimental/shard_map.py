@@ -24,7 +24,7 @@ def shard_map(
     out_specs: PyTree,
     check_rep: bool = True,
 ) -> Callable[..., _R]:
-    """Calls `jax.shard_map`, with the parameter names of its experimental version."""
+    """Calls `jax.shard_map`; the parameters have the names of its former, experimental version."""
     return _shard_map.shard_map(
         f, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=check_rep
     )

@@ -16,7 +16,7 @@ from jitney.runtime.devices.device import Device as Device
 
 
 class TopologyDescription:
-    """A set of devices, such as those of a machine.
+    """The topology of a set of devices, such as all devices of a machine.
 
     Args:
       devices: the devices.
@@ -38,7 +38,7 @@ def get_attached_topology(platform: str | None = None) -> TopologyDescription:
 def get_topology_desc(
     topology_name: str = "", platform: str | None = None, **kwargs: object
 ) -> TopologyDescription:
-    """Raises NotImplementedError: machines that are not attached are not supported.
+    """Raises an error, since topologies of machines that are not attached are not supported.
 
     Raises:
       NotImplementedError: always.
@@ -60,13 +60,13 @@ def make_mesh(
     """Returns a mesh of the devices of `topo`.
 
     Args:
-      topo: the devices.
+      topo: topology of the devices.
       mesh_shape: sizes of the mesh axes.
-      axis_names: their names.
+      axis_names: names of the mesh axes.
       contiguous_submeshes: as in `create_device_mesh`.
 
     Raises:
-      ValueError: unless there are as many devices as `mesh_shape` requires.
+      ValueError: if the number of devices is not the product of `mesh_shape`.
     """
     devices = mesh_utils.create_device_mesh(
         mesh_shape, topo.devices, contiguous_submeshes=contiguous_submeshes

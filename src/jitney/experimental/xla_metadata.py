@@ -29,8 +29,8 @@ _NOT_GIVEN = object()
 class XlaMetadataContextManager(eqn_notes.noting):
     """A context manager and decorator that attaches attributes to equations.
 
-    Attributes of an enclosing context are kept, unless they are overridden under the same name; the
-    value None removes one.
+    Attributes of an enclosing context are kept, unless an attribute of the same name overrides
+    them; the value None removes an attribute.
     """
 
     def __init__(self, updates: dict[str, Any]) -> None:
@@ -53,7 +53,9 @@ def set_xla_metadata(**kwargs: Any) -> XlaMetadataContextManager: ...
 
 
 def set_xla_metadata(x: PyTree = _NOT_GIVEN, **kwargs: Any) -> object:
-    """Attaches attributes to values or operations; jaxprs show them, results do not depend on them.
+    """Attaches compiler attributes to values or operations.
+
+    Jaxprs show the attributes; results do not depend on them.
 
     Args:
       x: a pytree of arrays to attach the attributes to. If it is omitted, the result is a context
@@ -93,7 +95,7 @@ __dir__ = listing(__name__)
 def fuse_limit() -> XlaMetadataContextManager:
     """Returns a context manager that attaches the attribute `FUSE_LIMIT`, a fusion limit for XLA.
 
-    It does not affect fusion in this compiler.
+    The attribute does not affect fusion in jitney.
     """
     return XlaMetadataContextManager({"FUSE_LIMIT": True})
 
@@ -101,7 +103,7 @@ def fuse_limit() -> XlaMetadataContextManager:
 def must_fuse_call(identifier: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Returns a decorator that attaches the attribute `MUST_FUSE` to calls of a function.
 
-    It does not affect fusion in this compiler.
+    The attribute does not affect fusion in jitney.
 
     Example:
       >>> from jax.experimental.xla_metadata import must_fuse_call
@@ -122,14 +124,14 @@ def xla_metadata_call(
 
 
 def xla_metadata_call(f: Any = None, /, **meta: object) -> object:
-    """Returns `f`, whose calls are single equations with compiler attributes.
+    """Returns `f` such that its calls are single equations with compiler attributes.
 
     Args:
       f: a function of pytrees of arrays. If it is omitted, a decorator is returned.
       **meta: names and values of the attributes; values are strings, booleans or numbers.
 
     Raises:
-      TypeError: if a value is of another type.
+      TypeError: if a value has a different type.
     """
     return xla_metadata_call2(f, meta)
 
@@ -161,16 +163,16 @@ def xla_metadata_call2(
     *,
     ad_metadata: object = "same",
 ) -> object:
-    """Returns `f`, whose calls are single equations with compiler attributes.
+    """Returns `f` such that its calls are single equations with compiler attributes.
 
     Args:
       f: a function of pytrees of arrays. If it is omitted, a decorator is returned.
       metadata: names and values of the attributes; values are strings, booleans or numbers.
-      ad_metadata: attributes for operations that differentiation adds; they get those of the call
-        regardless.
+      ad_metadata: accepted for compatibility and shown in jaxprs: attributes of operations that
+        differentiation adds. These operations get the attributes of the call in any case.
 
     Raises:
-      TypeError: if a value is of another type.
+      TypeError: if a value has a different type.
     """
     if f is None:
         return functools.partial(xla_metadata_call2, metadata=metadata, ad_metadata=ad_metadata)
@@ -178,7 +180,7 @@ def xla_metadata_call2(
     for name, value in attributes.items():
         if not isinstance(value, str | bool | int | float):
             raise TypeError(
-                f"xla_metadata_call: values of attributes must be strings, booleans or numbers, but "
+                "xla_metadata_call: values of attributes must be strings, booleans or numbers, but "
                 f"{name} is {value!r} of type {type(value)}"
             )
     called = jit(f)
