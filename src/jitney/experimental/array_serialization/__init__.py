@@ -1,8 +1,8 @@
-"""`jax.experimental.array_serialization`: saving arrays to files, and loading them, by TensorStore.
+"""`jax.experimental.array_serialization`: saves arrays to files and loads them, with TensorStore.
 
-`serialization` contains the checkpoint managers that libraries use, `tensorstore_impl` the
-functions for single arrays, and `specs` the descriptions of where and in which format an array is
-stored. TensorStore is not needed to import this package.
+`serialization` contains the checkpoint managers that libraries use, `tensorstore_impl` contains the
+functions for single arrays, and `specs` describes where, and in which format, an array is stored.
+TensorStore is not required to import this package.
 """
 
 from jitney.core.util.lazy import listing

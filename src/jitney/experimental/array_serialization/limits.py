@@ -6,7 +6,7 @@ import asyncio
 
 
 class LimitInFlightBytes:
-    """A limit on in-flight bytes; requests beyond it wait until earlier ones are released.
+    """A limit on in-flight bytes; requests that exceed it wait until earlier ones are released.
 
     Args:
       host_memory_bytes_limit: the limit in bytes.

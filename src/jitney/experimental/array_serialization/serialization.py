@@ -1,8 +1,8 @@
 """`jax.experimental.array_serialization.serialization`: asynchronous checkpoints of arrays.
 
 `serialize` returns as soon as the arrays are copied. A thread waits until the files are written,
-and then runs the caller's callback, which may rename the folder of a checkpoint. Errors in the
-thread are raised by the next call of `check_for_errors` or `wait_until_finished`.
+and then calls a user-defined callback, which can, for example, rename the folder of a checkpoint.
+Errors in the thread are raised by the next call of `check_for_errors` or `wait_until_finished`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __dir__ = listing(__name__)
 
 
 class BarrierTimeoutError(Exception):
-    """A timeout of a process that waits for the others; it exists for libraries that catch it."""
+    """A timeout of a process that waits for others; it exists only for libraries that catch it."""
 
 
 def get_tensorstore_spec(
@@ -51,7 +51,7 @@ def get_tensorstore_spec(
     arr: Any = None,
     driver: str = "zarr",
 ) -> Spec:
-    """Returns the spec of an array that is stored at a path: see `specs.get_tensorstore_spec`.
+    """Returns the spec of an array that is stored at a path; see `specs.get_tensorstore_spec`.
 
     Example:
       >>> get_tensorstore_spec("/tmp/state/weights")
@@ -81,7 +81,7 @@ class GlobalAsyncCheckpointManagerBase(abc.ABC):
     def serialize(
         self, arrays: Any, tensorstore_specs: Any, *, on_commit_callback: Callable[[], None]
     ) -> None:
-        """Starts to save arrays, and calls `on_commit_callback` when they are written."""
+        """Starts to save arrays, and calls `on_commit_callback` once they are written."""
 
     @abc.abstractmethod
     def deserialize(
@@ -98,7 +98,7 @@ class AsyncManager:
     """A manager of a thread that waits for writes, and then runs a callback.
 
     Args:
-      timeout_secs: accepted for compatibility: there is no barrier between processes.
+      timeout_secs: accepted for compatibility; there is no barrier between processes.
     """
 
     def __init__(self, timeout_secs: int = 300) -> None:
@@ -133,7 +133,7 @@ class AsyncManager:
         self._thread.start()
 
     def check_for_errors(self) -> None:
-        """Raises the error of an earlier write, if any, once."""
+        """Raises the error of an earlier write, if any. Each error is raised once."""
         error, self._exception = self._exception, None
         if error is not None:
             raise error
@@ -167,21 +167,21 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
         """Starts to save arrays, after waiting for earlier writes to finish.
 
         Args:
-          arrays: the arrays; they may be donated or deleted when this returns.
-          tensorstore_specs: the spec of each array, as `get_tensorstore_spec` derives it from a
-            path.
-          on_commit_callback: called in another thread when all arrays are written.
-          transaction: a TensorStore transaction that the writes belong to.
+          arrays: arrays to be saved; they can be donated or deleted once this function has
+            returned.
+          tensorstore_specs: spec of each array, such as `get_tensorstore_spec` returns for a path.
+          on_commit_callback: function that is called in another thread once all arrays are written.
+          transaction: TensorStore transaction that the writes belong to.
 
         Raises:
-          ValueError: if the numbers of arrays and specs differ.
-
-        TensorStore raises an error for locations that cannot be written.
+          ValueError: if the numbers of arrays and specs differ. TensorStore raises its own errors
+            if a location cannot be written.
         """
         self.wait_until_finished()
         if len(arrays) != len(tensorstore_specs):
             raise ValueError(
-                f"serialize: {len(arrays)} arrays, but {len(tensorstore_specs)} tensorstore_specs"
+                f"serialize: expected a spec for each of the {len(arrays)} arrays, but got "
+                f"{len(tensorstore_specs)} tensorstore_specs"
             )
         futures: list[Any] = []
 
@@ -205,7 +205,7 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
         on_commit_callback: Callable[[], None] | None = None,
         transaction: Any = None,
     ) -> None:
-        """Calls `serialize` with the specs of the given paths, a folder for each array."""
+        """Calls `serialize` with specs for the given paths, one folder for each array."""
         self.serialize(
             arrays,
             [get_tensorstore_spec(path) for path in paths],
@@ -224,12 +224,12 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
         """Loads arrays, after waiting for earlier writes to finish.
 
         Args:
-          shardings: the sharding of each array.
-          tensorstore_specs: the spec of each array.
-          global_shapes: shape of each array, if it differs from the stored one; elements beyond the
-            stored shape are zero.
-          dtypes: dtype of each array, if it differs from the stored one.
-          concurrent_gb: limit on the gigabytes that are read at the same time.
+          shardings: sharding of each array.
+          tensorstore_specs: spec of each array.
+          global_shapes: shape of each array, if it differs from the stored shape; elements beyond
+            the stored shape are zero.
+          dtypes: dtype of each array, if it differs from the stored dtype.
+          concurrent_gb: maximum number of gigabytes that are read at the same time.
         """
         self.wait_until_finished()
         return run_deserialization(
@@ -244,7 +244,7 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
         dtypes: Sequence[DTypeLike] | None = None,
         concurrent_gb: int = 32,
     ) -> list[ArrayImpl]:
-        """Calls `deserialize` with the specs of the given paths, a folder for each array."""
+        """Calls `deserialize` with specs for the given paths, one folder for each array."""
         specs = [get_tensorstore_spec(path) for path in paths]
         return self.deserialize(shardings, specs, global_shapes, dtypes, concurrent_gb)
 
@@ -253,7 +253,7 @@ _get_metadata = functools.partial(tensorstore_impl.metadata_of, driver="zarr")
 
 
 def run_serialization(arrays: PyTree, tensorstore_specs: PyTree) -> None:
-    """Saves a pytree of arrays according to a pytree of specs, and waits until all are written."""
+    """Saves a pytree of arrays as a pytree of specs describes; waits until all are written."""
 
     async def run() -> None:
         await asyncio.gather(*_paired(async_serialize, arrays, tensorstore_specs))
@@ -271,11 +271,11 @@ def run_deserialization(
     """Loads a pytree of arrays.
 
     Args:
-      shardings: a pytree with the sharding of each array.
-      tensorstore_specs: a pytree with the spec of each array.
-      global_shapes: a list of shapes of the arrays, if they differ from the stored ones.
-      dtypes: a list of dtypes of the arrays, if they differ from the stored ones.
-      concurrent_gb: limit on the gigabytes that are read at the same time.
+      shardings: a pytree of the shardings of the arrays.
+      tensorstore_specs: a pytree of the specs of the arrays.
+      global_shapes: a list of the shapes of the arrays, if they differ from the stored shapes.
+      dtypes: a list of the dtypes of the arrays, if they differ from the stored dtypes.
+      concurrent_gb: maximum number of gigabytes that are read at the same time.
 
     Returns: a pytree like `shardings`.
     """
@@ -298,7 +298,7 @@ def run_deserialization(
 
 
 def _paired(f: Any, tree: PyTree, specs: PyTree) -> list[Coroutine[object, object, object]]:
-    """Returns `f(leaf, spec)` for each leaf of `tree` with its spec."""
+    """Returns `f(leaf, spec)` for each leaf of `tree` and its spec."""
     leaves, structure = pytrees.tree_flatten(tree)
     leaf_specs = structure.flatten_up_to(specs)
     return [f(leaf, spec) for leaf, spec in zip(leaves, leaf_specs, strict=True)]

@@ -1,7 +1,8 @@
 """TensorStore specs: where an array is stored, in which format and with which chunks.
 
-A spec is a dict: `driver` is the format, `kvstore` the location, and `metadata` the shape and the
-chunks. This module does not need TensorStore, whose documentation defines the fields.
+A spec is a dict; its fields are defined in the documentation of TensorStore. `driver` is the
+format, `kvstore` the location, and `metadata` the shape and the chunks. This module does not
+require TensorStore.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ FILE_SIZE_TARGET = 2 * 1024**3  # bytes of a chunk; each chunk is one file
 _SLACK = 1.1  # chunks may exceed the target by a tenth
 _PROCESS_FOLDER = "process_{}"
 
-# Prefix of cloud storage addresses -> the TensorStore driver for it.
+# Prefix of cloud storage addresses -> TensorStore driver.
 _CLOUDS = {"gs": "gcs", "s3": "s3"}
 _CLOUD_ADDRESS = re.compile(r"(gs|s3):/{1,2}([^/]*)/(.*)", re.DOTALL)
 
@@ -39,21 +40,22 @@ def get_tensorstore_spec(
 
     Args:
       ckpt_path: location of the array: a folder, or an address that begins with gs:// or s3://.
-      ocdbt: whether arrays of one folder share an OCDBT database, in the parent folder of
-        `ckpt_path`.
-      process_idx: index of a process that writes its part of the array to a separate folder.
-      arr: the array, if its shape, dtype and chunks shall be in the spec.
-      driver: the format: "zarr" or "zarr3".
+      ocdbt: whether the arrays in a folder share an OCDBT database, which is stored in the parent
+        folder of `ckpt_path`.
+      process_idx: index of the process, if each process writes its part of the array to a separate
+        folder.
+      arr: the array, if the spec is to contain its shape, dtype and chunks.
+      driver: format: "zarr" or "zarr3".
 
     Raises:
-      ValueError: if `ocdbt` is true and the path is not absolute or has no folder for the database,
-        or if the format is unknown.
+      ValueError: if `ocdbt` is True, and the path is not absolute or does not contain a folder for
+        the database; or if the format is unknown.
 
     Example:
       >>> get_tensorstore_spec("/tmp/state/weights", ocdbt=False)
       {'driver': 'zarr3', 'kvstore': {'driver': 'file', 'path': '/tmp/state/weights'}}
     """
-    # `normpath` removes one of the slashes of an address, which _CLOUD_ADDRESS allows for.
+    # `normpath` removes one of the slashes of an address; _CLOUD_ADDRESS allows for that.
     path = os.path.normpath(os.fspath(ckpt_path))
     if _is_cloud(path):
         _cloud_store(path)  # raises for addresses without a path
@@ -68,16 +70,16 @@ def get_tensorstore_spec(
         if _is_cloud(path):
             if cloud is None or "/" not in cloud[3].strip("/"):
                 raise ValueError(
-                    "get_tensorstore_spec: a database in cloud storage must be in a folder of a "
-                    "bucket, with named arrays, as in gs://bucket/folder/array, but "
-                    f"{os.fspath(ckpt_path)} has fewer components: ocdbt=False needs no database"
+                    "get_tensorstore_spec: with ocdbt=True, an address in cloud storage must have a "
+                    "bucket, a folder and a name, as in gs://bucket/folder/array, but got "
+                    f"{os.fspath(ckpt_path)}; pass ocdbt=False to store arrays without a database"
                 )
             base = _cloud_store(folder)
         else:
             if not os.path.isabs(folder):
                 raise ValueError(
-                    "get_tensorstore_spec: with ocdbt=True, the path must be absolute, but is "
-                    f"{folder!r}: use os.path.abspath"
+                    "get_tensorstore_spec: with ocdbt=True, the path must be absolute, but got "
+                    f"{folder!r}; use os.path.abspath"
                 )
             base = {"driver": "file", "path": folder}
         store = {"driver": "ocdbt", "base": base, "path": name}
@@ -95,7 +97,7 @@ def _cloud_store(path: str) -> Spec:
     address = _CLOUD_ADDRESS.fullmatch(path)
     if address is None:
         raise ValueError(
-            "get_tensorstore_spec: an address in cloud storage needs a bucket and a path, as in "
+            "get_tensorstore_spec: an address in cloud storage must have a bucket and a path, as in "
             f"gs://bucket/folder/array, but got {path}"
         )
     return {"driver": _CLOUDS[address[1]], "bucket": address[2], "path": address[3]}
@@ -126,12 +128,12 @@ def metadata_of(
     file_size_target: int = FILE_SIZE_TARGET,
     driver: str = "zarr3",
 ) -> Spec:
-    """Returns the metadata of a spec: shape, dtype and chunks, each of which is within one shard.
+    """Returns the metadata of a spec: shape, dtype and chunks. No chunk crosses shard boundaries.
 
     Args:
       arr: an array.
-      is_remote: whether it is in cloud storage, for which "zarr3" compresses chunks.
-      file_size_target: maximum size of a chunk in bytes, which may be exceeded by a tenth.
+      is_remote: whether the array is in cloud storage, where "zarr3" compresses chunks.
+      file_size_target: maximum size of a chunk in bytes, which may be exceeded by 10%.
       driver: "zarr" or "zarr3".
 
     Raises:
@@ -152,7 +154,7 @@ def metadata_of(
             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": blocks}},
         }
     raise ValueError(
-        f'array_serialization: arrays are stored in the formats "zarr" and "zarr3", not {driver!r}'
+        f'array_serialization: the format must be "zarr" or "zarr3", but got {driver!r}'
     )
 
 
@@ -161,8 +163,9 @@ def block_shape(
 ) -> list[int]:
     """Returns a chunk shape of about `file_size_target` bytes that divides `shape` evenly.
 
-    Sizes are reduced by their prime factors, always by the smallest one left of any axis, but not
-    by the largest factor of an axis. An array whose sizes are all prime is therefore one chunk.
+    Sizes are divided by their prime factors, always by the smallest remaining factor of any axis,
+    but never by the largest factor of an axis. Therefore an array whose sizes are all prime is
+    stored as a single chunk.
 
     Example:
       >>> block_shape((16, 16), "float32", 256)
@@ -193,12 +196,12 @@ def prime_factors(n: int) -> Iterator[int]:
 
 
 def is_tensorstore_spec_leaf(leaf: Any) -> bool:
-    """Returns whether a node of a pytree is a spec or None, which stands for a missing spec."""
+    """Returns whether a node of a pytree is a spec, or None in place of a missing spec."""
     return leaf is None or (isinstance(leaf, dict) and ("driver" in leaf or "kvstore" in leaf))
 
 
 def merge_nested_ts_specs(dict1: dict[Any, Any], dict2: dict[Any, Any] | None) -> Spec:
-    """Returns a spec updated by another one; None leaves it unchanged.
+    """Returns a spec updated by another spec; None leaves it unchanged.
 
     The entries of `kvstore` are merged in the same way.
 
@@ -218,43 +221,44 @@ def verify_tensorstore_spec(
     ocdbt: bool,
     check_metadata: bool = True,
 ) -> None:
-    """Checks that a spec describes an array in a folder.
+    """Checks that a spec describes a given array in a given folder.
 
     Args:
       spec: the spec.
-      arr: the array; may be None without `check_metadata`.
-      path: the folder: with `ocdbt` that of the database, else that of the array.
+      arr: the array; can be None if `check_metadata` is False.
+      path: folder of the array, or, if `ocdbt` is True, of the database.
       ocdbt: whether the array is in a database.
-      check_metadata: whether the spec must have the array's shape, and its dtype if it has any.
+      check_metadata: whether to compare the shape in the spec with that of the array, and the dtype
+        if the spec contains one.
 
     Raises:
-      ValueError: if it does not; the message states the difference.
+      ValueError: if the spec does not match; the message states the difference.
     """
     store = spec.get("kvstore", {})
     if ocdbt and store.get("driver") != "ocdbt":
         raise ValueError(
-            "verify_tensorstore_spec: the location of an array in a database must have the "
-            f"driver ocdbt, but {spec=}"
+            "verify_tensorstore_spec: the driver of the location of an array in a database must be "
+            f"ocdbt, but got {spec=}"
         )
     if check_metadata:
         metadata = spec.get("metadata")
         if arr is None:
             raise ValueError(
-                "verify_tensorstore_spec: arr is None, so there is nothing to compare metadata "
-                "with; pass an array, or check_metadata=False"
+                "verify_tensorstore_spec: an array is required to check metadata, but arr is None; "
+                "pass an array, or check_metadata=False"
             )
         if metadata is None:
             raise ValueError(f"verify_tensorstore_spec: {spec=} has no metadata")
         if tuple(metadata.get("shape", ())) != tuple(arr.shape):
             raise ValueError(
                 "verify_tensorstore_spec: the spec has the shape "
-                f"{tuple(metadata.get('shape', ()))}, but the array has {tuple(arr.shape)}"
+                f"{tuple(metadata.get('shape', ()))}, but the array has the shape {tuple(arr.shape)}"
             )
         stored = metadata.get("data_type")
         if stored is not None and stored != dtypes.long_name(arr.dtype):
             raise ValueError(
-                f"verify_tensorstore_spec: the spec has the dtype {stored}, but the array has "
-                f"{dtypes.long_name(arr.dtype)}"
+                f"verify_tensorstore_spec: the spec has the dtype {stored}, but the array has the "
+                f"dtype {dtypes.long_name(arr.dtype)}"
             )
     place = store.get("base", {}) if ocdbt else store
     stored_path = place if isinstance(place, str) else place.get("path", "")
@@ -262,5 +266,5 @@ def verify_tensorstore_spec(
     folder = address[3] if address else os.path.normpath(os.fspath(path))
     if os.path.normpath(stored_path.removeprefix("file://")) != folder:
         raise ValueError(
-            f"verify_tensorstore_spec: the location of the spec, {store}, is not in {path}"
+            f"verify_tensorstore_spec: the location in the spec, {store}, is not in the folder {path}"
         )

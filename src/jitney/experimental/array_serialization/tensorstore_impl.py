@@ -1,8 +1,8 @@
-"""`jax.experimental.array_serialization.tensorstore_impl`: saving and loading of single arrays.
+"""`jax.experimental.array_serialization.tensorstore_impl`: saves and loads single arrays.
 
-Functions are coroutines, so that many arrays can be written or read concurrently; `serialization`
-runs them for programs without an event loop. Replicated data are written once. TensorStore is
-imported when it is first used.
+The functions are coroutines, so that many arrays can be written or read concurrently;
+`serialization` runs them for programs without an event loop. Replicated data are written once.
+TensorStore is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _BLOCK_ELEMENTS = 10**8
 
 @functools.cache
 def _defaults() -> tuple[ts.Context, ts.ChunkLayout]:
-    """Returns the context (caches, threads) and chunk layout that all arrays of a process share."""
+    """Returns the context (caches, threads) and the chunk layout shared by all arrays."""
     import tensorstore
 
     limit = {"limit": _CONCURRENT_OPERATIONS}
@@ -110,26 +110,29 @@ async def async_serialize(
 
     Args:
       arr_inp: an array on one or more devices.
-      tensorstore_spec: the spec of the array. Missing metadata and dtype are added to it.
-      commit_future: a list to which futures of unfinished writes are appended, for the caller to
-        wait for. Without it, the array is written when the coroutine returns. In either case the
-        memory of the array may be reused when the coroutine returns.
-      context, chunk_layout: of TensorStore; by default those that the process shares.
-      primary_host: index of the process that creates the array's files; by default each one does.
-      replica_id: which replica of each shard is written.
-      transaction: the TensorStore transaction that the writes belong to.
+      tensorstore_spec: spec of the array. Missing metadata and dtype are added to it.
+      commit_future: list to which futures of unfinished writes are appended, which the caller must
+        wait for. If it is None, the array is written when the coroutine returns. In both cases the
+        memory of the array can be reused when the coroutine returns.
+      context, chunk_layout: TensorStore context and chunk layout; by default, all arrays of the
+        process share them.
+      primary_host: index of the process that creates the files of the array; by default, each
+        process creates them.
+      replica_id: index of the replica of each shard that is written.
+      transaction: TensorStore transaction that the writes belong to.
 
     Returns: a list with None for each shard.
 
     Raises:
       TypeError: if `arr_inp` is not an array, or is an array of PRNG keys.
-      ValueError: from TensorStore, if the location has an array of another shape or dtype.
+      ValueError: if an array of a different shape or dtype exists at the location; raised by
+        TensorStore.
     """
     if not isinstance(arr_inp, ArrayImpl) or dtypes.is_extended(arr_inp.dtype):
         raise TypeError(
-            "array_serialization stores numeric jax.Arrays: use jax.numpy.asarray for a NumPy "
-            f"array or scalar, jax.random.key_data for a key, but {arr_inp!r} is of type "
-            f"{type(arr_inp).__name__}"
+            f"array_serialization: expected a numeric jax.Array, but got {arr_inp!r} of type "
+            f"{type(arr_inp).__name__}; convert NumPy arrays and scalars with jax.numpy.asarray, "
+            "and keys with jax.random.key_data"
         )
     if not tensorstore_spec.get("metadata"):
         driver = tensorstore_spec.get("driver", "zarr3")
@@ -144,7 +147,7 @@ async def async_serialize(
             await opening
         else:
             commit_future.append(opening)
-    # The metadata are taken from the spec, since files may not have been written yet.
+    # The metadata are taken from the spec, because the files may not have been written yet.
     store = await _open(
         tensorstore_spec, context, chunk_layout, assume_metadata=True, transaction=transaction
     )
@@ -168,7 +171,7 @@ async def async_serialize(
 
 
 def estimate_read_memory_footprint(t: ts.TensorStore, domain: ts.IndexDomain) -> int:
-    """Returns the bytes of all chunks that intersect `domain`, which are read completely."""
+    """Returns the size in bytes of all chunks that intersect `domain`, which are read entirely."""
     n = t.dtype.numpy_dtype.itemsize
     blocks = t.chunk_layout.read_chunk.shape or (0,) * len(domain.shape)
     for start, extent, block in zip(domain.origin, domain.shape, blocks, strict=True):
@@ -192,29 +195,30 @@ async def async_deserialize(
     """Reads an array.
 
     Args:
-      in_type: sharding of the array: a sharding, a format with one, or a ShapeDtypeStruct with one,
-        whose dtype the array gets.
-      tensorstore_spec: the spec of the stored array.
-      global_shape: shape of the array, if it differs from the stored one; elements beyond the
+      in_type: sharding of the array: a Sharding, or a Format or ShapeDtypeStruct that has one. The
+        dtype of a ShapeDtypeStruct is used, too.
+      tensorstore_spec: spec of the stored array.
+      global_shape: shape of the array, if it differs from the stored shape; elements beyond the
         stored shape are zero.
-      dtype: dtype to which the elements are converted; by default that of `in_type` or the stored
-        one.
+      dtype: dtype to which the elements are converted; by default the dtype of `in_type` or, if it
+        has none, the stored dtype.
       byte_limiter: limit on the memory of concurrent reads.
-      context, chunk_layout: of TensorStore; by default those that the process shares.
-      assume_metadata: whether the metadata in the spec are used without reading the stored ones.
+      context, chunk_layout: TensorStore context and chunk layout; by default, all arrays of the
+        process share them.
+      assume_metadata: whether to use the metadata in the spec, without reading the stored metadata.
 
     Raises:
       TypeError: if `in_type` has no sharding.
-      ValueError: from TensorStore, if there is no such array.
+      ValueError: if the array does not exist; raised by TensorStore.
     """
     import tensorstore
 
     place: Any = in_type if isinstance(in_type, Sharding) else getattr(in_type, "sharding", None)
     if not isinstance(place, Sharding):
         raise TypeError(
-            "array_serialization needs a jax.sharding.Sharding for an array that it reads, or a "
-            "Format or a ShapeDtypeStruct with one, such as the `x.sharding` of an array, but "
-            f"got {in_type!r}"
+            "array_serialization: expected a jax.sharding.Sharding of the array to be read, such as "
+            "`x.sharding` of an array `x`, or a Format or ShapeDtypeStruct that has one, but got "
+            f"{in_type!r}"
         )
     out_dtype: Any = dtype
     if isinstance(in_type, ShapeDtypeStruct) and dtype is None:

@@ -1,8 +1,9 @@
 """`jax.experimental.checkify`: runtime checks in jitted functions, with errors as values.
 
-Compiled programs cannot raise. `checkify` transforms a function to return, besides its results, an
-`Error` that states which check failed first. Checks are those that the function makes by `check`
-and, if requested, automatic ones for NaN, division by zero and indices out of bounds.
+Compiled programs cannot raise exceptions. `checkify` transforms a function such that it returns,
+besides its results, an `Error` that states which check failed first. Checks are calls of `check`
+in the function and, if requested, automatic checks for NaN, division by zero and out-of-bounds
+indices.
 """
 
 from __future__ import annotations
@@ -57,22 +58,22 @@ all_checks: frozenset[ErrorCategory] = automatic_checks | user_checks
 def checkify(
     f: Callable[..., _R], errors: Collection[ErrorCategory] = user_checks
 ) -> Callable[..., tuple[Error, _R]]:
-    r"""Returns a function that returns, besides the results of `f`, the first error of its checks.
+    r"""Returns a function that computes `f`, and returns the first error of its checks as well.
 
-    Errors are ordered as in the program. Operations after a failed check are still computed. If the
+    Errors are ordered as in the program. Operations after a failed check are still executed. If the
     checked function is differentiated by `grad` or `jvp`, user-defined derivatives (`custom_jvp`,
-    `custom_vjp`) are not checked; `checkify` of a derivative checks everything.
+    `custom_vjp`) are not checked; if `checkify` is applied to a derivative, they are.
 
     Args:
-      f: a function of arrays, which may be jitted. Other arguments are passed through unchanged.
+      f: a function of arrays, which can be jitted. Other arguments are passed through unchanged.
       errors: categories of checks: `user_checks` (calls of `check`), `nan_checks`, `div_checks`,
-        `index_checks`, and unions of them: `float_checks`, `automatic_checks`, `all_checks`.
+        `index_checks`, or unions of these: `float_checks`, `automatic_checks`, `all_checks`.
 
     Returns: a function with the same parameters that returns (error, results).
 
     Raises:
-      ValueError: when the function is called, for a `while_loop` with checks whose condition is
-        batched by `vmap`.
+      ValueError: when the function is called, if a `while_loop` that contains checks has a
+        condition that is batched by `vmap`.
 
     Example:
       >>> from jax.experimental import checkify
@@ -80,7 +81,7 @@ def checkify(
       >>> error, _ = f(jnp.arange(3), jnp.array(5))
       >>> print(error.get().replace(": ", ":\n"))
       out-of-bounds indexing of an array with shape (3,):
-      index 5 lies outside of axis 0, which has size 3.
+      index 5 is out of bounds for axis 0, which has size 3.
     """
     categories = frozenset(errors)
 

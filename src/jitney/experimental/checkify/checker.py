@@ -1,12 +1,12 @@
 """Functionalization of checks: transforms programs to return an error besides their results.
 
 A program is evaluated equation by equation under the current trace. A `Checker` holds the first
-error found so far. A primitive may have a rule in the slot `checkify`, which adds checks and
+error found so far. A primitive can have a rule in the slot `checkify`, which adds checks and
 threads the error through the jaxprs in its parameters:
 
     rule(checker, eqn, operands) -> results
 
-Other primitives are bound unchanged, and their results are checked for NaN if they can produce it.
+Other primitives are bound unchanged; if they can produce NaN, their results are checked for it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Checker:
       categories: classes of the errors to check for.
       code: code of the first error; after a `shard_map`, an array with the codes of all devices.
       payload: payload of each kind of error that may have occurred, with the same leading axes.
-      checks: the check of each code.
+      checks: check for each code.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Checker:
         return tuple(self.payload)
 
     def error(self) -> Error:
-        """Returns the error as a value for users."""
+        """Returns the error as an `Error` for users."""
         return Error(self.code, self.payload, self.checks)
 
     # --- adding checks ----------------------------------------------------------------------------
@@ -112,7 +112,7 @@ class Checker:
           error_type: class of the error.
           failed: a boolean array; the check fails if any element is true.
           message: error message.
-          payload: values that the message shows.
+          payload: values that are shown in the message.
           tree: structure of the payload, as in `Check`.
         """
         avals = [get_aval(x) for x in payload]
@@ -123,7 +123,7 @@ class Checker:
         self.merge(code, {kind: payload}, {number: Check(kind, message, tree)})
 
     def merge(self, code: Any, payload: dict[ErrorEffect, Sequence[Any]], checks: Checks) -> None:
-        """Merges another error, which is kept if it has occurred and no earlier one has."""
+        """Merges another error, which is kept if it has occurred and no earlier error has."""
         self._choose()
         self._make_room(payload)
         is_first = bitwise_and(
@@ -161,24 +161,24 @@ class Checker:
     # --- jaxprs in parameters ---------------------------------------------------------------------
 
     def state(self, kinds: Kinds) -> list[Value]:
-        """Returns the error as operands of a checked program: code and payloads of `kinds`."""
+        """Returns the operands of a checked program for the error: code and payloads of `kinds`."""
         self._choose()
         return [of_each_device(x) for x in self.results(kinds)]
 
     def results(self, kinds: Kinds) -> list[Value]:
-        """Returns the error as results of a checked program, perhaps one for each device."""
+        """Returns the results of a checked program for the error, possibly one for each device."""
         self._make_room(kinds)
         return [self.code, *[x for kind in kinds for x in self.payload[kind]]]
 
     def take(
         self, program: CheckedProgram, outs: Sequence[Any], has_run: bool = True
     ) -> list[Value]:
-        """Replaces the error by the one that a checked program has returned; returns its results.
+        """Replaces the error by the one that a checked program returned; returns other results.
 
         Args:
           program: the checked program.
-          outs: all values that it has returned.
-          has_run: whether its checks were evaluated at all.
+          outs: all values that the program returned.
+          has_run: whether the checks of the program were evaluated at all.
         """
         values = iter(outs)
         self.code = next(values)
@@ -193,11 +193,11 @@ class Checker:
     ) -> list[CheckedProgram] | None:
         """Returns checked versions of `programs`, which share one structure of the error.
 
-        The structure contains the kinds of errors of all programs. With `of_devices` they may
-        return the errors of several devices.
+        The structure contains the kinds of errors of all programs. If `of_devices` is True, the
+        programs may return the errors of several devices.
 
-        Returns None if no program has checks. The equation then stays unchanged, so it needs no
-        more memory, and unsupported cases are not rejected.
+        Returns None if no program has checks. The equation then stays unchanged, so that it takes
+        no additional memory, and unsupported cases are not rejected.
         """
         kinds = self.kinds
         has_checks = False
@@ -253,20 +253,20 @@ def _is_inexact(aval: AbstractValue) -> bool:
 
 
 def of_each_device(x: Any) -> Value:
-    """Returns `x` marked as varying over the devices, where types track that."""
+    """Returns `x` marked as varying over the devices, if types track that."""
     axes = trace_state.checked_axes - varying.axes_of(get_aval(x))
     return pvary_p.bind(x, axes=tuple(sorted(axes, key=str))) if axes else x
 
 
 def _zeros(like: Any) -> Array:
-    """Returns zeros of the shape and dtype of `like`, which may be that of keys."""
+    """Returns zeros of the shape and dtype of `like`, which can be a key dtype."""
     if dtypes.is_extended(like.dtype):
         return full_like(like, 0)
     return as_value(np.zeros(like.shape, like.dtype))
 
 
 def _unshard(x: Any) -> Value:
-    """Returns `x`, replicated along Explicit axes."""
+    """Returns `x` replicated along Explicit mesh axes."""
     place = explicit.sharding_of(get_aval(x))
     return x if place is None else reshard(x, place.update(spec=PartitionSpec()))
 
@@ -303,9 +303,9 @@ class CheckedProgram:
 
     Attributes:
       closed: the program.
-      kinds: kinds of errors whose payloads it returns; those that are also operands come first.
+      kinds: kinds of errors whose payloads it returns; kinds that are also operands come first.
       taken: number of operands that represent the error.
-      checks: the check of each code.
+      checks: check for each code.
     """
 
     closed: ClosedJaxpr
@@ -318,13 +318,13 @@ class CheckedProgram:
 def checked(
     program: ClosedJaxpr, categories: frozenset[ErrorCategory], kinds: Kinds, of_devices: bool
 ) -> CheckedProgram:
-    """Returns the checked version of `program`; memoized, so that it is compiled once.
+    """Returns the checked version of `program`; memoized, so that it is compiled only once.
 
     Args:
       program: any program.
       categories: classes of the errors to check for.
       kinds: kinds of errors that may have occurred before.
-      of_devices: whether it may return the errors of several devices.
+      of_devices: whether the program may return the errors of several devices.
     """
     jaxpr = program.jaxpr
     n = sum([len(kind.shape_dtypes) for kind in kinds])

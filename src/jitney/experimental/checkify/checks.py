@@ -59,8 +59,8 @@ def _check_def_impl(*operands: Value, structure: pytrees.PyTreeDef, debug: bool)
 def _check_lower(_b: Builder, *_: Node, structure: pytrees.PyTreeDef, debug: bool) -> list[Node]:
     if not debug:
         raise ValueError(
-            "Cannot abstractly evaluate a checkify.check: a compiled program cannot raise. Apply "
-            "checkify.checkify to the function, and jit the result"
+            "Cannot abstractly evaluate a checkify.check, because compiled programs cannot raise "
+            "exceptions. Apply checkify.checkify to the function, and jit the result"
         )
     return []
 
@@ -89,7 +89,7 @@ check_p.absent("transpose", why="it has no results, so it receives no cotangents
 
 
 def one_error(error: Error, last: bool = False) -> Error:
-    """Selects the first error along the leading axis that has occurred, or the last one."""
+    """Selects the first (or the last) error along the leading axis that has occurred."""
     from jitney import lax
 
     failed = lax.ne(error.code, np.int32(NO_ERROR))
@@ -105,7 +105,7 @@ def one_error(error: Error, last: bool = False) -> Error:
 
 
 def make_error(kind: ErrorEffect, check: Check, failed: Value, payload: Sequence[Value]) -> Error:
-    """Returns the error of a single check, which has occurred if the scalar `failed` is true."""
+    """Returns the error of a single check; it has occurred if the scalar `failed` is True."""
     code = next_code()
     return Error(
         select_n(failed, as_value(np.int32(NO_ERROR)), as_value(np.int32(code))),
@@ -117,16 +117,16 @@ def make_error(kind: ErrorEffect, check: Check, failed: Value, payload: Sequence
 def check(
     pred: ArrayLike, msg: str, *fmt_args: PyTree, debug: bool = False, **fmt_kwargs: PyTree
 ) -> None:
-    """Asserts that `pred` holds.
+    """Asserts that `pred` is True.
 
-    In eager mode a failed check raises. A jitted function with checks must be transformed by
-    `checkify.checkify`, which returns failed checks as part of the result.
+    In eager mode a failed check raises an error. A jitted function that contains checks must be
+    transformed by `checkify.checkify`, which returns failed checks as part of the result.
 
     Args:
       pred: a boolean scalar.
-      msg: error message: a format string (`"{} is not {x}"`).
+      msg: error message, a format string such as `"{} is not {x}"`.
       *fmt_args: arrays, or pytrees of them, for the positional fields of `msg`.
-      debug: whether the check is ignored unless `checkify` is applied.
+      debug: whether to ignore the check unless `checkify` is applied.
       **fmt_kwargs: arrays, or pytrees of them, for the named fields of `msg`.
 
     Raises:
@@ -142,7 +142,7 @@ def check(
 
 
 def debug_check(pred: ArrayLike, msg: str, *fmt_args: PyTree, **fmt_kwargs: PyTree) -> None:
-    """Asserts that `pred` holds like `check`, but only if `checkify` is applied.
+    """Asserts that `pred` is True, like `check`, but only if `checkify` is applied.
 
     Args:
       pred: a boolean scalar.
@@ -151,7 +151,7 @@ def debug_check(pred: ArrayLike, msg: str, *fmt_args: PyTree, **fmt_kwargs: PyTr
       **fmt_kwargs: as for `check`.
 
     Raises:
-      TypeError: as `check`.
+      TypeError: as for `check`.
 
     Example:
       >>> from jax.experimental import checkify
@@ -165,7 +165,9 @@ def _check(
 ) -> None:
     aval = get_aval(pred) if is_valid_operand(pred) else None
     if aval is None or aval.shape != () or aval.dtype != np.bool_:
-        raise TypeError(f"{name} takes a scalar pred as argument, a boolean, but got {pred}")
+        raise TypeError(
+            f"checkify.{name} takes a scalar pred as argument, which must be boolean, but got {pred}"
+        )
     payload, tree = pytrees.tree_flatten((args, kwargs))
     for x in payload:
         if not hasattr(x, "shape"):
@@ -189,12 +191,12 @@ def _bind(error: Error, debug: bool) -> None:
 def check_error(error: Error) -> None:
     """Raises the exception of an error that has occurred.
 
-    In a function that is transformed by `checkify` itself, it is a check that fails with that
+    Within a function that is transformed by `checkify`, this is a check that fails with the given
     error.
 
     Args:
-      error: an error that a checked function has returned. If it holds several, the first one that
-        has occurred is used.
+      error: an error that a checked function returned. If it holds several errors, the first one
+        that has occurred is used.
 
     Raises:
       TypeError: if `error` is not an `Error`.
@@ -208,8 +210,8 @@ def check_error(error: Error) -> None:
     value: object = error  # may be of any type at run time
     if not isinstance(value, Error):
         raise TypeError(
-            "checkify.check_error: `error` must be the Error that a checked function returns, but is "
-            f"of type {type(error).__name__}"
+            "checkify.check_error: `error` must be an Error that a checked function returned, but "
+            f"got {type(error).__name__}"
         )
     while np.shape(error.code):
         error = one_error(error)

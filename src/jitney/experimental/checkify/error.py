@@ -1,13 +1,14 @@
 """Errors as values, which checked programs return besides their results.
 
-An `Error` is a pytree of arrays, so it passes through `jit`, `vmap` and loops like other values:
+An `Error` is a pytree of arrays, and passes through `jit`, `vmap` and loops like other values. Its
+arrays are:
 
     code       int32: 0 if no check has failed, else the code of the check that failed first
-    payload    for each kind of error, the values that its message shows
+    payload    for each kind of error, the values that are shown in its message
 
-The checks that the codes stand for are known at trace time, and are static data of the pytree. A
-kind is an `ErrorEffect`: a class of errors with the types of its payload. Checks of the same kind
-share memory.
+The checks that the codes refer to are known at trace time, and are static data of the pytree. A
+kind is an `ErrorEffect`: a class of errors together with the types of their payload. Checks of the
+same kind share memory.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ _codes = itertools.count(1)
 
 
 class JaxRuntimeError(ValueError):
-    """The exception raised for a failed check of `checkify`."""
+    """The exception that is raised for a failed check of `checkify`."""
 
 
 class JaxException(Exception):
-    """A failed check with its payload, as `Error.get_exception` returns it.
+    """A failed check with its payload, as returned by `Error.get_exception`.
 
     Attributes:
       check: the check that failed.
-      payload: the values that the message shows.
+      payload: the values that are shown in the message.
     """
 
     def __init__(self, check: Check, payload: Sequence[Any]) -> None:
@@ -63,7 +64,7 @@ class DivisionByZeroError(JaxException):
 
 
 class OOBError(JaxException):
-    """The error of an index out of bounds."""
+    """The error of an out-of-bounds index."""
 
 
 ErrorCategory: TypeAlias = type[JaxException]
@@ -90,7 +91,7 @@ class Check:
     """A check of a program.
 
     Attributes:
-      kind: kind of the error that it may cause.
+      kind: kind of the error that the check may cause.
       text: error message; if `tree` is given, a format string for the payload.
       tree: structure of the payload, a pytree (args, kwargs), or None.
       note: text appended to the message.
@@ -113,7 +114,8 @@ class Check:
         return f"{text}{self.note}"
 
     def __repr__(self) -> str:
-        return f"<check {self.text!r} at {source_info.summarize(self.place) or 'an unknown place'}>"
+        place = source_info.summarize(self.place) or "an unknown location"
+        return f"<check {self.text!r} at {place}>"
 
 
 Checks: TypeAlias = Mapping[int, Check]
@@ -129,7 +131,7 @@ def next_code() -> int:
 class Error:
     """The first failed check of a checked function, if any; a pytree.
 
-    Under `vmap`, and as a stacked result of `scan`, it holds several errors.
+    Under `vmap`, and as a stacked result of `scan`, an `Error` holds several errors.
 
     Example:
       >>> from jax.experimental import checkify
@@ -164,9 +166,9 @@ class Error:
     # --- user interface ---------------------------------------------------------------------------
 
     def get(self) -> str | None:
-        """Returns the message of the first check that failed; None if none did.
+        """Returns the message of the first check that failed; None if no check failed.
 
-        If there are several errors, those that occurred are listed, each on a line with its index.
+        If there are several errors, the message lists each of them on a line with its index.
         """
         codes = self._codes()
         exceptions = self._exceptions(codes)
@@ -181,7 +183,7 @@ class Error:
         return "\n".join(lines)
 
     def get_exception(self) -> JaxException | None:
-        """Returns the exception of the first error, with its payload; None if there is none."""
+        """Returns the exception of the first error, with its payload; None if no check failed."""
         return next(iter(self._exceptions(self._codes()).values()), None)
 
     def throw(self) -> None:
@@ -189,7 +191,7 @@ class Error:
 
         Raises:
           JaxRuntimeError: if a check has failed; its cause is the exception of that check.
-          ValueError: if the error is a tracer, that is while a function is traced.
+          ValueError: if the error is a tracer, because a function is being traced.
         """
         message = self.get()
         if message is not None:
@@ -198,8 +200,8 @@ class Error:
     def _codes(self) -> np.ndarray:
         if isinstance(self.code, Tracer):
             raise ValueError(
-                "Error: the error is not known while a program is traced; return it from the "
-                "traced function, or pass it to checkify.check_error"
+                "checkify: the value of an Error is unknown while a function is traced; return it "
+                "from the traced function, or pass it to checkify.check_error"
             )
         return np.asarray(self.code)
 

@@ -83,14 +83,14 @@ def _div_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequen
 def _check_indices(
     checker: Checker, shape: Sequence[int], indices: Any, axes: Sequence[int], last: Sequence[int]
 ) -> None:
-    """Adds a check for indices out of bounds.
+    """Adds a check for out-of-bounds indices.
 
     Args:
-      checker: the checker that the check is added to.
+      checker: checker that the check is added to.
       shape: shape of the indexed array.
-      indices: [..., len(axes)]
-      axes: the axis that each component of an index refers to.
-      last: the largest valid index along each of them.
+      indices: indices [..., len(axes)].
+      axes: axis that each component of an index refers to.
+      last: largest valid index along each of these axes.
     """
     if not axes or 0 in get_aval(indices).shape:
         return
@@ -192,7 +192,7 @@ def _jit_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequen
 
 @shard_map_p.checkify
 def _shard_map_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Value]:
-    """Checks the program of each device; their errors are concatenated along the mesh axes."""
+    """Checks the program of each device; concatenates the errors along the mesh axes."""
     params = eqn.params
     region = region_of(params)
     with region.scope():
@@ -213,7 +213,7 @@ def _shard_map_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> 
 
 @memoize_by_identity
 def _put_together(closed: ClosedJaxpr, region: Region, n: int) -> ClosedJaxpr:
-    """Returns a per-device program whose operand is one error and whose result is one per device.
+    """Returns a per-device program that takes a single error and returns one error per device.
 
     Args:
       closed: the program; its first `n` operands and results are the error.
@@ -299,7 +299,7 @@ def _while_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequ
     if params["cond_jaxpr"].out_avals[0].shape:
         raise ValueError(
             "checkify: a while_loop whose condition was batched by vmap cannot be checked "
-            "(checkify-of-vmap-of-while): iterations of batch elements that have ended would be "
+            "(checkify-of-vmap-of-while), because batch elements whose loops have ended would be "
             "checked, too. Apply vmap to the checked function instead"
         )
     of_cond, init = operands[:n_cond], operands[n_cond + n_body :]
@@ -356,7 +356,7 @@ def _traced(fun: Any, avals: Sequence[Any], like: ClosedJaxpr) -> ClosedJaxpr:
 def _custom_jvp_call_checkify(
     checker: Checker, eqn: JaxprEqn, operands: Operands
 ) -> Sequence[Value]:
-    """Checks the function; the user's JVP rule is not checked."""
+    """Checks the function, but not the user-defined JVP rule."""
     params = eqn.params
     n = params["num_consts"]
     programs = checker.programs(params["call_jaxpr"])
@@ -384,7 +384,7 @@ def _custom_jvp_call_checkify(
 def _custom_vjp_call_checkify(
     checker: Checker, eqn: JaxprEqn, operands: Operands
 ) -> Sequence[Value]:
-    """Checks the function; the user's rules of the VJP are not checked."""
+    """Checks the function, but not the user-defined rules of the VJP."""
     params = eqn.params
     n = params["num_consts"]
     programs = checker.programs(params["call_jaxpr"])

@@ -1,7 +1,7 @@
 """`jax.experimental.colocated_python`: Python functions that run on the hosts of their arguments.
 
-In JAX, the function is sent to the processes that own the devices of its arguments. Here devices
-belong to the calling process, so the function is called directly.
+In JAX, the function is sent to the processes that own the devices of its arguments. In jitney, the
+devices belong to the calling process, so the function is called directly.
 """
 
 from jitney.core.util.lazy import listing

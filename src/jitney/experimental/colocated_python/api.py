@@ -1,4 +1,4 @@
-"""The CPU devices on the hosts of other devices, on which Python functions find their arrays."""
+"""The CPU devices on the hosts of other devices, which hold the arrays of Python functions."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def colocated_cpu_devices(devices_or_mesh: Any) -> Mesh | Sequence[Device]:
     Args:
       devices_or_mesh: a sequence of devices, or a mesh of devices.
 
-    Returns: the same devices as a list or a mesh, since all devices here are CPUs.
+    Returns: the same devices, as a list or a mesh, since all devices of jitney are CPUs.
 
     Raises:
-      TypeError: if `devices_or_mesh` is neither.
+      TypeError: if `devices_or_mesh` is neither a sequence nor a mesh.
 
     Example:
       >>> colocated_cpu_devices(jax.devices()) == jax.devices()
@@ -41,7 +41,7 @@ def colocated_cpu_devices(devices_or_mesh: Any) -> Mesh | Sequence[Device]:
         isinstance(device, Device) for device in devices_or_mesh
     ):
         raise TypeError(
-            "colocated_cpu_devices takes a sequence of devices or a Mesh, such as jax.devices(), not "
-            f"{devices_or_mesh!r} of type {type(devices_or_mesh).__name__}"
+            "colocated_cpu_devices: expected a sequence of devices, such as jax.devices(), or a "
+            f"Mesh, but got {devices_or_mesh!r} of type {type(devices_or_mesh).__name__}"
         )
     return list(devices_or_mesh)

@@ -28,12 +28,12 @@ if not TYPE_CHECKING:  # type checkers would accept any name
 
 @record(frozen=True)
 class FunctionInfo:
-    """A function, with descriptions of it.
+    """A function, with its source location and signature.
 
     Attributes:
       fun: the function.
-      fun_sourceinfo: where it is defined; None if unknown.
-      fun_signature: its signature; None if unknown.
+      fun_sourceinfo: source location of the function; None if unknown.
+      fun_signature: signature of the function; None if unknown.
     """
 
     fun: Callable[..., Any]
@@ -47,7 +47,7 @@ class Specialization:
 
     Attributes:
       in_specs: types of (positional, keyword) arguments, a pytree of ShapeDtypeStructs.
-      out_specs_fn: function from ShapeDtypeStructs of the arguments to those of the results.
+      out_specs_fn: function that maps ShapeDtypeStructs of the arguments to those of the results.
       devices: devices on which a function without arguments runs.
     """
 
@@ -56,7 +56,7 @@ class Specialization:
     devices: tuple[Device, ...] | None = None
 
     def update(self, **changes: Any) -> Specialization:
-        """Returns the specialization with further fields set.
+        """Returns a copy of the specialization with further fields set.
 
         Raises:
           ValueError: if a field is already set.
@@ -65,8 +65,8 @@ class Specialization:
         for name in updates:
             if getattr(self, name) is not None:
                 raise ValueError(
-                    f"specialize: {name} already specified, by an earlier `specialize`; make another "
-                    "function by `colocated_python` for another one"
+                    f"specialize: {name} already specified by an earlier call of `specialize`; apply "
+                    "`colocated_python` to the function again to specify a different value"
                 )
         return replace(self, **updates)
 
@@ -75,12 +75,12 @@ def colocated_python(fun: Callable[..., R]) -> Callable[..., R]:
     """Returns `fun` as a function that runs on the hosts of its arguments.
 
     Args:
-      fun: a function of pytrees of arrays that returns such a pytree. It is not traced: it is
-        called with concrete arrays, and may have side effects.
+      fun: a function of pytrees of arrays that returns a pytree of arrays. It is not traced; it is
+        called with concrete arrays, and can have side effects.
 
-    Returns: a function with the same parameters. Its attribute
-      `specialize(in_specs=None, out_specs_fn=None, devices=None)` returns a version with known
-      types of arguments and results, or, for a function without arguments, with known devices.
+    Returns: a function with the same parameters. Its method
+      `specialize(in_specs=None, out_specs_fn=None, devices=None)` returns a version for which the
+      types of arguments and results, or the devices of a function without arguments, are specified.
 
     Raises:
       ValueError: when the function is called, if an argument or result is not an array, or if there
@@ -99,12 +99,12 @@ def make_callable(
     fun_sourceinfo: str | None,
     fun_signature: inspect.Signature | None,
 ) -> Callable[..., R]:
-    """Returns `fun` as a function that runs on the hosts of its arguments: `colocated_python`.
+    """Returns `fun` as a function that runs on the hosts of its arguments; see `colocated_python`.
 
     Args:
       fun: the function.
       fun_sourceinfo: accepted for compatibility.
-      fun_signature: the signature that the result shows; by default that of `fun`.
+      fun_signature: signature of the result; by default the signature of `fun`.
     """
     call = colocated_python(fun)
     if fun_signature is not None:
@@ -120,7 +120,7 @@ def _specialized(fun: Callable[..., R], known: Specialization) -> Callable[..., 
         if not leaves and known.devices is None:
             raise ValueError(
                 "colocated_python: the devices of a function that is called without arrays are "
-                "unknown; call its `.specialize(devices=jax.devices())` first"
+                "unknown; specify them with `.specialize(devices=jax.devices())` first"
             )
         results = fun(*args, **kwargs)
         _check_arrays(pytrees.tree_leaves(results))
@@ -131,7 +131,7 @@ def _specialized(fun: Callable[..., R], known: Specialization) -> Callable[..., 
         out_specs_fn: Callable[..., PyTree] | None = None,
         devices: Sequence[Device] | None = None,
     ) -> Callable[..., R]:
-        """Returns a specialized version of the function: see `colocated_python`."""
+        """Returns a specialized version of the function; see `colocated_python`."""
         placement = None if devices is None else tuple(devices)
         changed = known.update(in_specs=in_specs, out_specs_fn=out_specs_fn, devices=placement)
         return _specialized(fun, changed)
@@ -144,11 +144,11 @@ def _check_arrays(leaves: Sequence[Any]) -> None:
     for leaf in leaves:
         if isinstance(leaf, Tracer):
             raise ValueError(
-                "colocated_python functions are called with arrays, outside of traced functions, "
-                f"but got {leaf}; jax.pure_callback works in traced functions"
+                "colocated_python functions can be called only with concrete arrays, but got "
+                f"{leaf}; use jax.pure_callback in traced functions"
             )
         if not isinstance(leaf, ArrayImpl):
             raise ValueError(
-                "colocated_python: functions take and return only arrays, but got a "
-                f"{type(leaf)}; jax.numpy.asarray converts it"
+                "colocated_python: functions can take and return only arrays, but got "
+                f"{type(leaf)}; convert it with jax.numpy.asarray"
             )

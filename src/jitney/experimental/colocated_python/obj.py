@@ -23,8 +23,8 @@ def colocated_python_class(cls: type[object]) -> type[object]:
     Args:
       cls: a class. Its methods must satisfy the requirements of `colocated_python`.
 
-    Returns: a class with the same methods. An object of `cls` is created by the first call of a
-      method; its attributes are accessible only through methods.
+    Returns: a class with the same methods. The first call of a method creates an object of `cls`;
+      its attributes are accessible only through methods.
 
     Example:
       >>> @colocated_python_class
@@ -63,7 +63,7 @@ def wrap_class(cls: type[object], cls_sourceinfo: str | None) -> type[object]:
 
 
 class _Remote:
-    """A proxy of an object that the first call of a method creates."""
+    """A proxy of an object that is created by the first call of a method."""
 
     _make: Callable[[], Any]
     _instance: Any
@@ -77,7 +77,7 @@ class _Remote:
 
 
 def _method(cls: type[object], name: str) -> property:
-    """Returns a property that binds the method on access, so that `x.method.specialize` exists."""
+    """Returns a property that binds the method on access, so that it has a method `specialize`."""
     function = getattr(cls, name)
 
     def bound(self: _Remote) -> Callable[..., object]:

@@ -1,4 +1,4 @@
-"""Lists of devices, in the form in which JAX sends them to the processes that own them."""
+"""Lists of devices, in the form that JAX sends to the processes that own the devices."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class DeviceList(tuple[Device, ...]):
 
     @property
     def memory_kinds(self) -> tuple[str, ...]:
-        """The memory kinds of each device."""
+        """The memory kinds of the devices."""
         return MEMORY_KINDS
 
     @property
@@ -52,5 +52,5 @@ def _local_devices() -> list[Device]:
     return client.client().local_devices()
 
 
-# Libraries look up here which devices a deserialized function may use.
+# Libraries look up the devices that a deserialized function can use here.
 xb = SimpleNamespace(backends=backends, local_devices=_local_devices)

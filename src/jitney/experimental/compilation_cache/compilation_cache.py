@@ -1,4 +1,4 @@
-"""The persistent compilation cache, shared by processes; see `docs/caches.md`."""
+"""The persistent compilation cache, which processes can share; see `docs/caches.md`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def set_cache_dir(path: str | os.PathLike[str]) -> None:
 
 
 def reset_cache() -> None:
-    """Does nothing: the folder is opened for each access, so there is no state to reset."""
+    """Does nothing: the folder is opened for each access, so that there is no state to reset."""
 
 
 set_cache_dir.__module__ = reset_cache.__module__ = (

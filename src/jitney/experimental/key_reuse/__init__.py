@@ -1,8 +1,9 @@
 """`jax.experimental.key_reuse`: detection of PRNG keys that are used twice.
 
-This module has no functions. If the option `jax_debug_key_reuse` or the context manager
-`jax.debug_key_reuse` is active, drawing from or splitting a key that was consumed before raises a
-`jax.errors.KeyReuseError`, both in jitted functions and in eager mode:
+This module has no functions. If the option `jax_debug_key_reuse` is set, or within the context
+manager `jax.debug_key_reuse`, drawing from a key or splitting it raises a
+`jax.errors.KeyReuseError` if the key was consumed before. This holds for jitted functions as well
+as in eager mode:
 
     >>> with jax.debug_key_reuse(True):
     ...     root = jax.random.key(0)

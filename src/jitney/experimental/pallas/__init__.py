@@ -1,4 +1,4 @@
-"""`jax.experimental.pallas`: only the attention kernels that libraries import, in `ops.tpu`.
+"""`jax.experimental.pallas`: the attention kernels that libraries import, in `ops.tpu`.
 
 User-defined kernels (`pallas_call`) are not supported.
 """

@@ -1,6 +1,6 @@
 """`jax.experimental.pallas.triton`: GPU kernels, which are not supported.
 
-Libraries import this module along with code that they run on CPUs, so it exists, but is empty.
+This module is empty. It exists because libraries import it together with code that runs on CPUs.
 """
 
 from jitney.core.util.lazy import listing

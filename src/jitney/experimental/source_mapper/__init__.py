@@ -1,11 +1,11 @@
-"""`jax.experimental.source_mapper`: maps from lines of compiled programs to lines of source files.
+"""`jax.experimental.source_mapper`: maps lines of compiled programs to lines of source files.
 
     dump, = generate_sourcemaps(f, filter_passes("jaxpr"))(x)
     dump.generated_code       # the program
     dump.source_map.to_json() # for editors and browsers: https://tc39.es/ecma426
 
-A pass is a stage of compilation: "jaxpr", "hlo:original" (as lowered) and "hlo:optimized" (the
-tensor IR after all passes). Libraries can register others.
+A pass is a stage of compilation: "jaxpr", "hlo:original" (the tensor IR as lowered) or
+"hlo:optimized" (the tensor IR after optimization). Libraries can register further passes.
 """
 
 from jitney.core.util.lazy import listing

@@ -19,12 +19,12 @@ __dir__ = listing(__name__)
 
 
 class SourceMapDump(NamedTuple):
-    """A program as text, with the source locations of its lines.
+    """The text of a program, with the source locations of its lines.
 
     Attributes:
-      source_map: the source map.
-      generated_code: the text.
-      pass_name: name of the pass that generated it.
+      source_map: source map of the text.
+      generated_code: text of the program.
+      pass_name: name of the pass that generated the text.
     """
 
     source_map: SourceMap
@@ -36,9 +36,10 @@ class Pass(NamedTuple):
     """A stage of compilation.
 
     Attributes:
-      name: the name that `filter_passes` matches.
-      compile_fn: (working folder, function, arguments, keyword arguments, **options) -> program.
-      generate_dump: (program, **options) -> `SourceMapDump`.
+      name: name of the pass, by which `filter_passes` selects it.
+      compile_fn: function (working folder, function, arguments, keyword arguments, **options) ->
+        program.
+      generate_dump: function (program, **options) -> `SourceMapDump`.
     """
 
     name: str
@@ -53,10 +54,10 @@ def register_pass(pass_: Pass) -> None:
     """Registers a pass.
 
     Raises:
-      ValueError: if a pass of this name exists.
+      ValueError: if a pass of this name is already registered.
     """
     if pass_.name in _passes:
-        raise ValueError(f"register_pass: pass {pass_.name!r} is registered already")
+        raise ValueError(f"register_pass: pass {pass_.name!r} is already registered")
     _passes[pass_.name] = pass_
 
 
@@ -66,7 +67,7 @@ def all_passes() -> Sequence[Pass]:
 
 
 def filter_passes(regex: str) -> Sequence[Pass]:
-    """Returns the passes whose names match the regular expression at the beginning.
+    """Returns the passes whose names begin with a match of the regular expression.
 
     Example:
       >>> from jax.experimental import source_mapper
@@ -86,8 +87,8 @@ def compile_with_env(
     """Compiles a function with the given environment variables and compiler options.
 
     Args:
-      f: the function.
-      f_args, f_kwargs: its arguments.
+      f: function to be compiled.
+      f_args, f_kwargs: arguments of `f`.
       env_flags: environment variables that are set during compilation.
       compiler_flags: options of `Lowered.compile`.
     """

@@ -1,4 +1,4 @@
-"""Generation of source maps of a function by passes."""
+"""Generation of the source maps of a function after each of several passes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def generate_sourcemaps(
     """Returns a function that computes the source maps of `f` after the given passes.
 
     Args:
-      f: a function of arrays, which each pass traces and compiles.
-      passes: the passes, in order; see `all_passes` and `filter_passes`.
+      f: a function of arrays, which is traced and compiled for each pass.
+      passes: passes, in order; see `all_passes` and `filter_passes`.
       **pass_kwargs: options for the passes.
 
     Returns: a function with the parameters of `f`, which returns a `SourceMapDump` for each pass.

@@ -1,6 +1,6 @@
 """The passes "hlo:original" and "hlo:optimized": the tensor IR, before and after optimization.
 
-A line is mapped to the code that recorded the equation from which its operation was lowered.
+A line is mapped to the code that recorded the equation from which the operation was lowered.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
-# The comment behind an operation: file, line and column.
+# The comment after an operation: file, line and column.
 _SOURCE = re.compile(r" +# (.+):(\d+):(\d+)$")
 
 
@@ -45,15 +45,15 @@ def trace_and_lower(
     f_kwargs: Mapping[str, PyTree],
     **_: object,
 ) -> tuple[Any, str]:
-    """Returns (the lowered function, `work_dir`)."""
+    """Traces and lowers `f`; returns (lowered function, `work_dir`)."""
     return jit(f).lower(*f_args, **f_kwargs), work_dir
 
 
 def original_hlo_generate_dump(args: tuple[Any, str], **_: object) -> common.SourceMapDump:
-    """Returns the program as lowered, with its source map.
+    """Returns the tensor IR as lowered, with its source map.
 
     Args:
-      args: the result of `trace_and_lower`.
+      args: result of `trace_and_lower`.
     """
     lowered, _work_dir = args
     return _dump(lowered.compiler_ir(), HloPass.ORIGINAL)
@@ -62,10 +62,10 @@ def original_hlo_generate_dump(args: tuple[Any, str], **_: object) -> common.Sou
 def optimized_generate_dump(
     args: tuple[Any, str], xla_compiler_flags: Mapping[str, Any] | None = None, **_: object
 ) -> common.SourceMapDump:
-    """Returns the program after all passes on the tensor IR, with its source map.
+    """Returns the tensor IR after optimization, with its source map.
 
     Args:
-      args: the result of `trace_and_lower`.
+      args: result of `trace_and_lower`.
       xla_compiler_flags: accepted for compatibility.
     """
     lowered, _work_dir = args
@@ -79,9 +79,9 @@ def _dump(module: ir.Module, name: HloPass) -> common.SourceMapDump:
 
 
 def _note(node: ir.Node) -> str:
-    """Returns a comment with the source location of a node; empty if it is unknown.
+    """Returns a comment with the source location of a node, or "" if the location is unknown.
 
-    It is that of the innermost equation with a known one: calls are inlined.
+    Since calls are inlined, it is the location of the innermost equation whose location is known.
     """
     origin = node.origin
     while origin is not None:
@@ -96,7 +96,7 @@ def _note(node: ir.Node) -> str:
 def parse_hlo_dump(text: str) -> SourceMap:
     """Returns the source map of a program whose lines end in comments " # file:line:column".
 
-    The columns of operations are those of the text without comments.
+    The columns of operations refer to the text without these comments.
     """
     sources: dict[str, int] = {}
     generator = MappingsGenerator()

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __dir__ = listing(__name__)
 
-# The comment behind a printed equation: file, line, column and function.
+# The comment after a printed equation: file, line, column and function.
 _SOURCE = re.compile(r" +# (?:(.+):(\d+):(\d+) \(.*\))?$")
 
 
 def canonicalize_filename(file_name: str) -> str:
-    """Returns the name of a file in source maps, which is its own name."""
+    """Returns the name of a file in source maps, which is the file name itself."""
     return file_name
 
 
@@ -38,7 +38,7 @@ def compile_jaxpr(
 
 
 class _Equation(NamedTuple):
-    """An equation that is being read: its first column, and its source location or ()."""
+    """An equation that is being parsed: its first column, and its source location or ()."""
 
     column: int
     position: tuple[int, ...]
@@ -47,8 +47,8 @@ class _Equation(NamedTuple):
 def make_jaxpr_dump(jaxpr: ClosedJaxpr, **_: object) -> common.SourceMapDump:
     """Returns the text of a jaxpr with its source map.
 
-    A line is attributed to the innermost enclosing equation. It has no segment if the source
-    location of that equation is unknown.
+    Each line is attributed to the innermost enclosing equation. The line has no segment if the
+    source location of that equation is unknown.
     """
     sources: dict[str, int] = {}
     generator = MappingsGenerator()

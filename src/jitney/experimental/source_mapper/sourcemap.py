@@ -1,9 +1,10 @@
-"""Source maps: for positions in generated text, the corresponding positions in source files.
+"""Source maps, which map positions in generated text to positions in source files.
 
 A map has a group of segments for each line of the text. A segment is a tuple of numbers: the column
 in the text, optionally followed by source file, line and column, optionally followed by a name. All
-numbers count from zero and are relative: the column in the text to the previous segment of the
-line, the others to the previous segment that has them. In JSON they are encoded in base 64.
+numbers count from zero and are encoded as differences: the column in the text is relative to the
+previous segment of the line, and other numbers are relative to the previous segment that has them.
+In JSON they are encoded in base 64.
 
 Source: ECMA-426, "Source map format specification", https://tc39.es/ecma426.
 """
@@ -29,10 +30,10 @@ class SourceMap:
     """A source map.
 
     Attributes:
-      version: 3.
-      sources: names of source files.
-      sources_content: their contents; may be empty.
-      names: the names that segments refer to.
+      version: version of the format, 3.
+      sources: names of the source files.
+      sources_content: contents of the source files; can be empty.
+      names: names that segments refer to.
       mappings: groups of segments, one for each line.
     """
 
@@ -102,7 +103,7 @@ def _decoded(text: str) -> Iterator[int]:
 
 
 class MappingsGenerator:
-    """A builder of the mappings of a source map from segments with absolute numbers."""
+    """Builds the mappings of a source map from segments with absolute numbers."""
 
     def __init__(self) -> None:
         self._groups: list[list[Segment]] = []
@@ -115,13 +116,15 @@ class MappingsGenerator:
         self._column = 0
 
     def new_segment(self, *seg: int) -> None:
-        """Adds a segment (column, source, line, column there, name); the tail may be omitted.
+        """Adds a segment (column, source, source line, source column, name).
+
+        The name, or all numbers after the first one, can be omitted.
 
         Raises:
           RuntimeError: if no line has been started.
         """
         if not self._groups:
-            raise RuntimeError("MappingsGenerator.new_segment: call new_group first, for each line")
+            raise RuntimeError("MappingsGenerator.new_segment: call new_group first to start a line")
         column, *position = seg
         relative = [new - last for new, last in zip(position, self._last, strict=False)]
         self._groups[-1].append((column - self._column, *relative))

@@ -1,7 +1,8 @@
 """`jax.experimental.sparse.ad`: derivatives with respect to the stored elements of sparse arrays.
 
-The derivative with respect to a sparse array is a sparse array with the same indices: elements that
-are not stored are not variables. Its size is that of the stored data, not that of the dense array.
+The derivative with respect to a sparse array is a sparse array with the same indices, since
+elements that are not stored are constants. Its storage is proportional to the number of stored
+elements, not to the size of the dense array.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def _with_data(like: JAXSparse, data: Array) -> JAXSparse:
 
 
 def _derivative(like: JAXSparse | Array, data: Array) -> JAXSparse | Array:
-    """Returns a derivative with respect to `like`: the axes of the result, then those of `like`."""
+    """Returns a derivative with respect to `like`; the axes of the result precede those of `like`."""
     if not isinstance(like, JAXSparse):
         return data
     outer = data.shape[: data.ndim - like.data.ndim]
@@ -50,8 +51,8 @@ def _derivative(like: JAXSparse | Array, data: Array) -> JAXSparse | Array:
         return _with_data(like, data)
     if not isinstance(like, BCOO):
         raise NotImplementedError(
-            f"derivatives of arrays with respect to {type(like).__name__}: only BCOO arrays have "
-            "the batch axes that they need"
+            f"Jacobians with respect to {type(like).__name__} arrays are not supported, because "
+            "they need batch axes; use BCOO"
         )
     indices = jnp.broadcast_to(like.indices, (*outer, *like.indices.shape))
     return BCOO((data, indices), shape=(*outer, *like.shape))
@@ -60,7 +61,7 @@ def _derivative(like: JAXSparse | Array, data: Array) -> JAXSparse | Array:
 def _split(
     tree: PyTree,
 ) -> tuple[tuple[object, ...], Callable[..., tuple[object, ...]], list[JAXSparse | Array]]:
-    """Returns (data of the leaves of a pytree, function from such data to a pytree, leaves)."""
+    """Returns (data of the leaves of a pytree, function that maps data to the pytree, leaves)."""
     leaves, structure = pytrees.tree_flatten(tree, is_leaf=is_sparse)
     elements = [x.data if isinstance(x, JAXSparse) else x for x in leaves]
 
@@ -82,7 +83,7 @@ def flatten_fun_for_sparse_ad(
 
     Args:
       fun: a function of pytrees of dense and sparse arrays.
-      argnums: positions of the arguments with respect to which it is differentiated.
+      argnums: positions of the arguments with respect to which `fun` is differentiated.
       args: all positional arguments.
 
     Returns: (function of the data; data of the arguments; function that maps derivatives with
@@ -96,7 +97,7 @@ def flatten_fun_for_sparse_ad(
         return partial(*merged(parts))
 
     def restored(derivatives: PyTree) -> object:
-        """Converts derivatives with respect to data to those with respect to the arguments."""
+        """Converts derivatives with respect to data to derivatives with respect to arguments."""
         flat_derivatives, structure = pytrees.tree_flatten(derivatives)
         out = [_derivative(x, d) for x, d in zip(leaves, flat_derivatives, strict=True)]
         result = pytrees.tree_unflatten(structure, out)
@@ -111,9 +112,9 @@ def value_and_grad(
     has_aux: bool = False,
     **kwargs: Param,
 ) -> Callable[..., tuple[_R, PyTree]]:
-    """Returns a function that computes the value of `fun` and its gradients, as `grad` does.
+    """Returns a function that computes the value of `fun` and its gradients; see `grad`.
 
-    Args: as for `jax.value_and_grad`; arguments may be sparse arrays.
+    Args: as for `jax.value_and_grad`; the arguments of `fun` can be sparse arrays.
     """
 
     @wraps(fun)
@@ -134,9 +135,11 @@ def grad(
     has_aux: bool = False,
     **kwargs: Param,
 ) -> Callable[..., Any]:
-    """Returns a function that computes gradients, which have the indices of sparse arguments.
+    """Returns a function that computes the gradients of `fun`.
 
-    Args: as for `jax.grad`; arguments may be sparse arrays.
+    The gradient with respect to a sparse array is a sparse array with the same indices.
+
+    Args: as for `jax.grad`; the arguments of `fun` can be sparse arrays.
 
     Example:
       >>> M = sparse.BCOO.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -174,7 +177,8 @@ def _jacobian(
             leaves, structure = pytrees.tree_flatten(out)
             if any(map(is_sparse, pytrees.tree_leaves(out, is_leaf=is_sparse))):
                 raise NotImplementedError(
-                    "Jacobians of sparse results; sparse.todense makes them arrays"
+                    "Jacobians of functions with sparse results are not supported; convert the "
+                    "results with sparse.todense"
                 )
             return (leaves, aux) if has_aux else leaves
 
@@ -193,12 +197,12 @@ def jacfwd(
     has_aux: bool = False,
     **kwargs: Param,
 ) -> Callable[..., Any]:
-    """Returns a function that computes Jacobians by forward mode.
+    """Returns a function that computes Jacobians in forward mode.
 
-    The Jacobian with respect to a BCOO array is a BCOO array with the axes of the result as batch
-    axes.
+    The Jacobian with respect to a BCOO array is a BCOO array whose batch axes are the axes of the
+    result.
 
-    Args: as for `jax.jacfwd`; arguments may be sparse arrays.
+    Args: as for `jax.jacfwd`; the arguments of `fun` can be sparse arrays.
     """
     return _jacobian(jacobians.jacfwd, fun, argnums, has_aux, kwargs)
 
@@ -209,9 +213,9 @@ def jacrev(
     has_aux: bool = False,
     **kwargs: Param,
 ) -> Callable[..., Any]:
-    """Returns a function that computes Jacobians by reverse mode; results are those of `jacfwd`.
+    """Returns a function that computes the same Jacobians as `jacfwd`, in reverse mode.
 
-    Args: as for `jax.jacrev`; arguments may be sparse arrays.
+    Args: as for `jax.jacrev`; the arguments of `fun` can be sparse arrays.
 
     Example:
       >>> M = sparse.eye(2)

@@ -42,7 +42,7 @@ todense_p = composed("todense", _todense, _todense_type, linear_in=(0,))
 def todense(arr: JAXSparse | Array) -> Array:
     """Converts a sparse array to a dense one; returns other arrays unchanged.
 
-    It also works in functions transformed by `sparsify`.
+    It can also be called within functions transformed by `sparsify`.
 
     Example:
       >>> sparse.todense(sparse.eye(2))
@@ -56,7 +56,7 @@ def todense(arr: JAXSparse | Array) -> Array:
 def _format(name: str) -> type[BCOO | BCSR | COO | CSR | CSC]:
     if name not in _FORMATS:
         raise ValueError(
-            f"jax.experimental.sparse: `sparse_format` must be in {sorted(_FORMATS)}, but is {name!r}"
+            f"jax.experimental.sparse: `sparse_format` must be in {sorted(_FORMATS)}, but got {name!r}"
         )
     return _FORMATS[name]
 
@@ -78,7 +78,7 @@ def empty(
       **kwds: options of the format: `n_batch`, `n_dense` and `nse` for "bcoo" and "bcsr".
 
     Raises:
-      ValueError: if there is no such format, or it does not support the shape.
+      ValueError: if the format is unknown, or does not support the shape.
 
     Example:
       >>> sparse.empty((2, 3))
@@ -104,7 +104,7 @@ def eye(
       dtype, index_dtype, sparse_format, **kwds: as for `empty`.
 
     Raises:
-      ValueError: if there is no such format.
+      ValueError: if the format is unknown.
 
     Example:
       >>> sparse.eye(3, k=1).todense()

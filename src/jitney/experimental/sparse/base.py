@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class JAXSparse:
-    """A sparse array: a pytree of arrays with static shape and flags.
+    """A sparse array: a pytree of arrays with a static shape and static flags.
 
     The operators `+`, `-`, `*`, `/`, `@`, `abs`, indexing and `sum` are functions of `jax.numpy`
-    transformed by `sparsify`; `operators.py` sets them on the classes.
+    transformed by `sparsify`; `operators.py` adds them to the classes.
 
     Attributes:
       data: the stored elements.

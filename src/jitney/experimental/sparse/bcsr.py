@@ -6,8 +6,8 @@ An array of shape [*batch, rows, columns, *dense] is stored as
     indices   [*batch, nse]          the column of each block
     indptr    [*batch, rows + 1]     the position at which each row starts
 
-Blocks stored after the last row are padding. Operations are implemented by those of the equal BCOO
-array.
+Blocks stored after the last row are padding. Operations are implemented by converting the array to
+BCOO.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
 
 
 class BCSRProperties(NamedTuple):
-    """The numbers of batch and dense axes and of stored blocks."""
+    """The numbers of batch axes, dense axes and stored blocks."""
 
     n_batch: int
     n_dense: int
@@ -137,9 +137,9 @@ class BCSR(JAXSparse):
     """A batch of compressed sparse row matrices.
 
     Attributes:
-      data: the blocks [*batch, nse, *dense].
-      indices: their column indices [*batch, nse].
-      indptr: row pointers: the position at which each row starts [*batch, rows + 1].
+      data: blocks [*batch, nse, *dense].
+      indices: column indices of the blocks [*batch, nse].
+      indptr: row pointers [*batch, rows + 1], the positions at which the rows start.
       shape: shape of the dense array.
       indices_sorted: whether column indices are known to be sorted within each row.
       unique_indices: whether coordinates are known to be unique.
@@ -174,7 +174,7 @@ class BCSR(JAXSparse):
 
     @property
     def nse(self) -> int:
-        """The number of blocks that each batch stores, including padding."""
+        """The number of blocks stored for each batch, including padding."""
         return self.indices.shape[-1]
 
     @property
@@ -184,7 +184,7 @@ class BCSR(JAXSparse):
 
     @property
     def n_sparse(self) -> int:
-        """The number of sparse axes: two."""
+        """The number of sparse axes, which is two."""
         return 2
 
     @property
@@ -214,10 +214,10 @@ class BCSR(JAXSparse):
 
     @classmethod
     def from_bcoo(cls, arr: BCOO) -> BCSR:
-        """Converts a BCOO array; it is sorted first unless it is known to be sorted.
+        """Converts a BCOO array. Its indices are sorted first unless they are known to be sorted.
 
         Raises:
-          NotImplementedError: unless it has two sparse axes.
+          NotImplementedError: if the array does not have two sparse axes.
         """
         if arr.n_sparse != 2:
             raise NotImplementedError(f"BCSR.from_bcoo: n_sparse must be 2, but got {arr}")
@@ -234,7 +234,7 @@ class BCSR(JAXSparse):
     def from_scipy_sparse(
         cls, mat: Any, *, index_dtype: DTypeLike | None = None, n_dense: int = 0, n_batch: int = 0
     ) -> BCSR:
-        """Converts a matrix or a two-dimensional array of `scipy.sparse`.
+        """Converts a matrix or two-dimensional array of `scipy.sparse`.
 
         Raises:
           NotImplementedError: if `n_dense` or `n_batch` is not 0.
@@ -264,8 +264,8 @@ class BCSR(JAXSparse):
         """Returns an array of zeros, with storage for `nse` blocks."""
         if len(shape) - n_dense - n_batch != 2:
             raise ValueError(
-                f"sparse.empty: of an array of shape {shape}, with {n_batch} batch and {n_dense} dense "
-                "axes, BCSR needs two axes that are sparse"
+                f"sparse.empty: BCSR arrays have two sparse axes, but {shape=} with {n_batch=} and "
+                f"{n_dense=} has {len(shape) - n_batch - n_dense}"
             )
         return cls.from_bcoo(
             BCOO._empty(
@@ -305,7 +305,7 @@ class BCSR(JAXSparse):
         return bcsr_todense(self)
 
     def transpose(self, axes: Sequence[int] | None = None) -> BCSR:
-        """Raises NotImplementedError, as in JAX; use `BCSR.from_bcoo(M.to_bcoo().T)`.
+        """Not implemented, as in JAX; use `BCSR.from_bcoo(M.to_bcoo().T)`.
 
         Raises:
           NotImplementedError: always.
@@ -315,7 +315,7 @@ class BCSR(JAXSparse):
         )
 
     def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCSR:
-        """Returns the array with blocks of equal coordinates summed: see `BCOO.sum_duplicates`."""
+        """Sums blocks with equal coordinates; see `BCOO.sum_duplicates`."""
         return bcsr_eliminate_zeros(self, nse) if remove_zeros else bcsr_sum_duplicates(self, nse)
 
     def tree_flatten(self) -> tuple[tuple[Array, ...], dict[str, object]]:
@@ -404,17 +404,17 @@ def bcsr_fromdense(
     n_dense: int = 0,
     index_dtype: DTypeLike = np.int32,
 ) -> BCSR:
-    """Converts a dense array to a BCSR array; arguments as for `bcoo_fromdense`.
+    """Converts a dense array to a BCSR array; see `bcoo_fromdense` for the arguments.
 
     Raises:
       ConcretizationTypeError: if `nse` is not given and `mat` is traced.
-      ValueError: unless two axes remain as sparse axes.
+      ValueError: if the number of remaining axes, which are sparse, is not two.
     """
     mat = jnp.asarray(mat)
     if mat.ndim - n_batch - n_dense != 2:
         raise ValueError(
-            f"bcsr_fromdense: must have 2 sparse axes, but got shape {mat.shape} with {n_batch=} and "
-            f"{n_dense=}"
+            f"bcsr_fromdense: the array must have 2 sparse axes, but got shape {mat.shape} with "
+            f"{n_batch=} and {n_dense=}"
         )
     if nse is None:
         nse = count_stored(mat, n_batch, n_dense, "bcsr_fromdense")
@@ -441,7 +441,8 @@ def _extract_type(indices: ShapedArray, indptr: ShapedArray, mat: ShapedArray) -
     ):
         raise ValueError(
             f"bcsr_extract: indices {indices.shape} and indptr {indptr.shape} do not match an "
-            f"array of shape {mat.shape}: batch axes must have the sizes of its first axes, or 1"
+            f"array of shape {mat.shape}; their batch axes must have size 1 or the sizes of the "
+            "leading axes of the array"
         )
     dense = mat.shape[n_batch + 2 :]
     return shaped_array((*mat.shape[:n_batch], indices.shape[-1], *dense), mat.dtype)
@@ -451,7 +452,7 @@ bcsr_extract_p = composed("bcsr_extract", _extract, _extract_type, linear_in=(2,
 
 
 def bcsr_extract(indices: ArrayLike, indptr: ArrayLike, mat: ArrayLike) -> Array:
-    """Extracts the blocks of a dense array at the stored coordinates; zeros at padding."""
+    """Extracts the blocks of a dense array at the stored coordinates, and zeros at padding."""
     return bcsr_extract_p.bind(*map(jnp.asarray, (indices, indptr, mat)))
 
 
@@ -513,7 +514,7 @@ def bcsr_dot_general(
     Args: as for `bcoo_dot_general`.
 
     Raises:
-      TypeError: if paired axes do not match.
+      TypeError: if the sizes of paired axes differ.
       NotImplementedError: if `lhs` is not a BCSR array, or `rhs` is sparse.
     """
     del precision, out_sharding
@@ -537,19 +538,19 @@ def bcsr_dot_general(
 
 
 def bcsr_sum_duplicates(mat: BCSR, nse: int | None = None) -> BCSR:
-    """Returns the array with blocks of equal coordinates summed, as `bcoo_sum_duplicates`."""
+    """Sums blocks with equal coordinates; see `bcoo_sum_duplicates`."""
     return BCSR.from_bcoo(bcoo_sum_duplicates(mat.to_bcoo(), nse))
 
 
 def bcsr_eliminate_zeros(mat: BCSR, nse: int | None = None) -> BCSR:
-    """Returns the array without blocks of zeros, as `bcoo_eliminate_zeros`."""
+    """Removes blocks of zeros; see `bcoo_eliminate_zeros`."""
     return BCSR.from_bcoo(bcoo_eliminate_zeros(mat.to_bcoo(), nse))
 
 
 def bcsr_broadcast_in_dim(
     mat: BCSR, *, shape: Shape, broadcast_dimensions: Sequence[int], sharding: None = None
 ) -> BCSR:
-    """Broadcasts the array along new axes, and axes of size 1: see `bcoo_broadcast_in_dim`.
+    """Broadcasts an array along new axes, and along axes of size 1; see `bcoo_broadcast_in_dim`.
 
     Raises:
       NotImplementedError: if the result would have more than two sparse axes.
@@ -562,7 +563,7 @@ def bcsr_broadcast_in_dim(
 
 
 def bcsr_concatenate(operands: Sequence[BCSR], *, dimension: int) -> BCSR:
-    """Concatenates arrays along an axis: see `bcoo_concatenate`."""
+    """Concatenates arrays along an axis; see `bcoo_concatenate`."""
     return BCSR.from_bcoo(
         bcoo_concatenate([mat.to_bcoo() for mat in operands], dimension=dimension)
     )

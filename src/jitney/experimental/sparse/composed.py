@@ -1,10 +1,10 @@
 """Primitives defined by a function of arrays, from which all rules but the type rule are derived.
 
-Products with sparse arrays are gathers, products and scatters. As primitives they stay single
-equations in jaxprs and for `sparsify`. When they are compiled they are inlined, so gather, product
-and sum are fused into one kernel. The function is linear in some operands (`linear_in`), which
-determines its JVP; the batching and transposition rules apply `vmap` and linear transposition to
-the function.
+Products with sparse arrays consist of gathers, multiplications and scatters. Since they are
+primitives, they are single equations in jaxprs and for `sparsify`. They are inlined when they are
+compiled, so that gather, multiplication and sum are fused into one kernel. The function is linear
+in some operands (`linear_in`), which determines its JVP; the batching and transposition rules apply
+`vmap` and linear transposition to the function.
 """
 
 from __future__ import annotations
@@ -55,10 +55,11 @@ def composed(
       name: name of the primitive.
       program: a function of arrays, with the parameters as keyword arguments. It returns an array,
         or a list of arrays of which only the first depends on the operands in `linear_in`.
-      type_rule: function from the types of the operands and the parameters to those of the results.
-        Its results are memoized regardless of settings, so it must not depend on them.
-      linear_in: positions of the operands in each of which the function is linear separately.
-      multiple_results: whether it returns a list.
+      type_rule: function of the types of the operands, and of the parameters, that returns the
+        types of the results. It must not depend on settings, since its results are memoized
+        regardless of settings.
+      linear_in: positions of the operands in which the function is linear, in each separately.
+      multiple_results: whether the program returns a list.
     """
     prim = declare(name, multiple_results=multiple_results)
     prim.abstract(type_rule)

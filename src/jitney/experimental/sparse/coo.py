@@ -1,7 +1,7 @@
 """`jax.experimental.sparse.coo`: sparse matrices in coordinate format (COO).
 
-An element is stored with its row and its column. Elements at equal positions are summed; a position
-beyond the shape marks padding, which is ignored.
+Each element is stored with its row and column. Elements at equal positions are summed; positions
+beyond the shape mark padding, which is ignored.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class COO(JAXSparse):
           NotImplementedError: if `axes` are given.
         """
         if axes is not None:
-            raise NotImplementedError("COO.transpose: axes must be left out")
+            raise NotImplementedError("COO.transpose: `axes` is not supported; omit it")
         return COO(
             (self.data, self.col, self.row),
             shape=self.shape[::-1],
@@ -180,19 +180,22 @@ def matrix_product(
     by_vector: Callable[[Matrix, Array], Array],
     by_matrix: Callable[[Matrix, Array], Array],
 ) -> Array:
-    """Computes `mat @ other` by the product function for vectors or that for matrices.
+    """Computes `mat @ other` by `by_vector` or `by_matrix`, depending on the rank of `other`.
 
     Raises:
       NotImplementedError: if `other` is sparse, or its rank is neither 1 nor 2.
     """
     if isinstance(other, JAXSparse):
         raise NotImplementedError(
-            f"{name}: `@` takes an array as its other operand, but got {type(other).__name__}, which "
-            "is sparse; BCOO multiplies sparse operands, too"
+            f"{name}: the other operand of `@` must be a dense array, but got a sparse "
+            f"{type(other).__name__}; use BCOO for products of sparse operands"
         )
     other = jnp.asarray(other)
     if other.ndim not in (1, 2):
-        raise NotImplementedError(f"{name}: matmul with an array of shape {other.shape}")
+        raise NotImplementedError(
+            f"{name}: the other operand of `@` must be a vector or a matrix, but got shape "
+            f"{other.shape}"
+        )
     return (by_vector if other.ndim == 1 else by_matrix)(mat, other)
 
 
@@ -200,7 +203,7 @@ def matrix_product(
 
 
 def todense_by_positions(data: Array, row: Array, col: Array, shape: Shape) -> Array:
-    """Returns the dense matrix of elements at positions; those beyond the shape are ignored."""
+    """Returns the dense matrix of elements; elements at positions beyond the shape are ignored."""
     return scatter_sum(shape, (row, col), data)
 
 
@@ -230,7 +233,7 @@ def _fromdense(mat: Array, *, nse: int, index_dtype: np.dtype) -> Sequence[Array
 
 
 def within(at: Array, shape: Shape) -> Array:
-    """Returns positions [nse, 2] with padding moved to the first element, to which it adds 0."""
+    """Returns positions [nse, 2], with padding moved to the first element, to which it adds 0."""
     return jnp.where(is_stored(at, shape)[:, None], at, jnp.zeros((), at.dtype))
 
 
@@ -268,7 +271,8 @@ def coo_fromdense(mat: Array, *, nse: int | None = None, index_dtype: DTypeLike 
 
     Args:
       mat: a dense matrix.
-      nse: number of elements to store, beyond which they are dropped; by default as many as needed.
+      nse: number of elements to store; further elements are dropped. By default, all nonzero
+        elements are stored.
       index_dtype: dtype of the indices.
 
     Raises:
@@ -316,8 +320,8 @@ def product_type(
     n, m = shape[::-1] if transpose else shape
     if x.ndim != ndim or x.shape[0] != m:
         raise TypeError(
-            f"{name}: no product of a matrix {shape}{' transposed' if transpose else ''} and an "
-            f"array of shape {x.shape}"
+            f"{name}: a {'transposed ' if transpose else ''}matrix of shape {shape} cannot be "
+            f"multiplied by an array of shape {x.shape}"
         )
     if data.dtype != x.dtype:
         raise TypeError(f"{name}: dtypes must be equal, but got {data.dtype} and {x.dtype}")

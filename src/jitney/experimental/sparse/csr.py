@@ -1,7 +1,7 @@
 """`jax.experimental.sparse.csr`: compressed sparse row (CSR) and column (CSC) matrices.
 
 `indptr[i]` is the position of the first stored element of row i; elements stored after the last row
-are padding. A CSC matrix is stored like the CSR matrix of its transpose.
+are padding. A CSC matrix is stored as the CSR matrix of its transpose.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class _Compressed(JAXSparse):
     """The base class of CSR and CSC matrices.
 
     Attributes:
-      data, indices: elements and their column indices (row indices for CSC) [nse].
-      indptr: position at which each row (column for CSC) starts.
+      data, indices: elements [nse] and their column indices (row indices for CSC) [nse].
+      indptr: positions at which rows (columns for CSC) start.
       shape: shape of the matrix.
     """
 
@@ -145,7 +145,7 @@ class CSR(_Compressed):
           NotImplementedError: if `axes` are given.
         """
         if axes is not None:
-            raise NotImplementedError("CSR.transpose: axes must be left out")
+            raise NotImplementedError("CSR.transpose: `axes` is not supported; omit it")
         return CSC(self._arrays(), shape=self.shape[::-1])
 
     def __matmul__(self, other: JAXSparse | ArrayLike) -> Array:
@@ -168,7 +168,7 @@ class CSC(_Compressed):
     def fromdense(
         cls, mat: Array, *, nse: int | None = None, index_dtype: DTypeLike = np.int32
     ) -> CSC:
-        """Converts a dense matrix; arguments as for `csr_fromdense`."""
+        """Converts a dense matrix; see `csr_fromdense` for the arguments."""
         rows = csr_fromdense(jnp.asarray(mat).T, nse=nse, index_dtype=index_dtype)
         return rows.transpose()
 
@@ -196,7 +196,7 @@ class CSC(_Compressed):
           NotImplementedError: if `axes` are given.
         """
         if axes is not None:
-            raise NotImplementedError("CSC.transpose: axes must be left out")
+            raise NotImplementedError("CSC.transpose: `axes` is not supported; omit it")
         return CSR(self._arrays(), shape=self.shape[::-1])
 
     def __matmul__(self, other: JAXSparse | ArrayLike) -> Array:
@@ -265,7 +265,8 @@ def csr_fromdense(mat: Array, *, nse: int | None = None, index_dtype: DTypeLike 
 
     Args:
       mat: a dense matrix.
-      nse: number of elements to store, beyond which they are dropped; by default as many as needed.
+      nse: number of elements to store; further elements are dropped. By default, all nonzero
+        elements are stored.
       index_dtype: dtype of the indices.
 
     Raises:

@@ -1,8 +1,8 @@
 """`jax.experimental.sparse.linalg`: linear systems and eigenvectors of sparse matrices.
 
-`spsolve` factors the matrix by SuperLU (SciPy), on the host. `lobpcg_standard` uses a matrix only
-through its products with vectors (A. V. Knyazev, "Toward the optimal preconditioned eigensolver",
-SIAM J. Sci. Comput. 23, 2001).
+`spsolve` factorizes the matrix on the host, by SuperLU (SciPy). `lobpcg_standard` uses a matrix
+only in products with vectors (A. V. Knyazev, "Toward the optimal preconditioned eigensolver", SIAM
+J. Sci. Comput. 23, 2001).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _spsolve_abstract(
     del tol, reorder
     if data.dtype != b.dtype or not dtypes.issubdtype(b.dtype, np.inexact):
         raise ValueError(
-            f"spsolve: data and b must be of one floating or complex dtype, but got {data} and {b}"
+            f"spsolve: data and b must have the same floating or complex dtype, but got {data} and {b}"
         )
     if (
         any(x.ndim != 1 for x in (data, indices, indptr, b))
@@ -67,7 +67,7 @@ def _spsolve_abstract(
         or indptr.shape[0] != b.shape[0] + 1
     ):
         raise ValueError(
-            "spsolve: data and indices must be [nse], indptr [n + 1], b [n], but got "
+            "spsolve: expected data [nse], indices [nse], indptr [n + 1] and b [n], but got "
             f"{data}, {indices}, {indptr}, {b}"
         )
     return shaped_array(b.shape, b.dtype)
@@ -157,7 +157,7 @@ def _spsolve_transpose(
     ct: Cotangent, data: Value, indices: Value, indptr: Value, b: Operand, **params: Param
 ) -> list[Cotangent | None]:
     if not is_linear(b) or any(map(is_linear, (data, indices, indptr))):
-        raise NotImplementedError("spsolve is linear only in b")
+        raise NotImplementedError("spsolve can be transposed only with respect to b")
     if isinstance(ct, Zero):
         return [None, None, None, Zero(aval_of(b).to_cotangent_aval())]
     return [None, None, None, spsolve_p.bind(*_transposed(data, indices, indptr), ct, **params)]
@@ -188,14 +188,14 @@ def spsolve(
     Args:
       data, indices, indptr: the CSR matrix A [n, n].
       b: right-hand side [n], of the dtype of `data`.
-      tol, reorder: accepted for compatibility: they are options of GPU solvers.
+      tol, reorder: accepted for compatibility; they are options of GPU solvers.
 
     Returns: x [n]; NaN if A is singular.
 
     Raises:
       ValueError: if shapes do not match, or dtypes differ or are not floating.
 
-    Derivatives: with respect to `b` and `data`.
+    Derivatives: the solution can be differentiated with respect to `b` and `data`.
 
     Example:
       >>> M = sparse.CSR.fromdense(jnp.array([[2.0, 0.0], [1.0, 4.0]]))
@@ -239,8 +239,8 @@ def lobpcg_standard(
     X = jnp.asarray(X)
     if X.ndim != 2 or 5 * X.shape[1] >= X.shape[0] or not X.shape[1]:
         raise ValueError(
-            "lobpcg_standard: X must be [n, k] with 0 < 5 k < n: expected search dim * 5 < matrix dim, "
-            f"but got shape {X.shape}"
+            "lobpcg_standard: X must be [n, k] with 0 < 5 k < n (expected search dim * 5 < matrix "
+            f"dim), but got shape {X.shape}"
         )
     if X.dtype not in (np.float32, np.float64):
         raise TypeError(f"lobpcg_standard: X must be float32 or float64, but got {X.dtype}")
@@ -248,8 +248,8 @@ def lobpcg_standard(
     image = product(X)
     if image.shape != X.shape or image.dtype != X.dtype:
         raise ValueError(
-            f"lobpcg_standard: A must map {X.shape} of {X.dtype} to the same, but got {image.shape} of "
-            f"{image.dtype}"
+            f"lobpcg_standard: A X must have the shape and dtype of X, {X.shape} and {X.dtype}, but "
+            f"got {image.shape} and {image.dtype}"
         )
     tol = jnp.finfo(X.dtype).eps if tol is None else tol
     return jit(functools.partial(_lobpcg, product, m))(X, jnp.asarray(tol, X.dtype))
@@ -260,7 +260,7 @@ def _matrix_product(A: JAXSparse | Array, X: Array) -> Array:
 
 
 def _orthonormal(X: Array) -> Array:
-    """Returns an orthonormal basis of the columns of X, with zeros for linearly dependent ones."""
+    """Returns an orthonormal basis of the columns of X; linearly dependent columns become zero."""
     for _ in range(2):  # a second pass restores orthogonality lost to rounding
         norms = jnp.linalg.norm(X, axis=0)
         X = X / jnp.where(norms > 0, norms, 1)
@@ -272,7 +272,7 @@ def _orthonormal(X: Array) -> Array:
 
 
 def _without(X: Array, basis: Array) -> Array:
-    """Projects the columns of X off the span of an orthonormal basis, and orthonormalizes them."""
+    """Removes the span of an orthonormal basis from the columns of X, and orthonormalizes them."""
     for _ in range(2):
         X = _orthonormal(X - basis @ (basis.T @ X))
     return X
@@ -304,7 +304,7 @@ def _lobpcg(
         S = jnp.concatenate([X, R, P], axis=1)
         AS = product_of_basis(S)
         small = S.T @ AS
-        # Columns of zeros must not be mistaken for eigenvectors of the eigenvalue 0.
+        # Columns of zeros must not be mistaken for eigenvectors with eigenvalue 0.
         empty = jnp.sum(S * S, axis=0) < 0.5
         low = -jnp.linalg.norm(small) - 1
         small = jnp.where(jnp.diag(empty), low, (small + small.T) / 2)
@@ -312,7 +312,7 @@ def _lobpcg(
         best = vectors[:, ::-1][:, :k]
         theta = values[::-1][:k]
         X, AX = S @ best, AS @ best
-        # Search directions of this iteration: the components outside of the previous vectors.
+        # The search directions of this iteration, without components along the previous vectors.
         P = S[:, k:] @ best[k:]
         return step + 1, theta, X, AX, P, residual(X, AX, theta)
 

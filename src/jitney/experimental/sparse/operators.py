@@ -1,6 +1,7 @@
 """Operators and methods of sparse arrays: functions of `jax.numpy` transformed by `sparsify`.
 
-They are set on the classes here, since the functions in turn depend on the classes.
+They are added to the classes here and not in their definitions, since the functions in turn depend
+on the classes.
 """
 
 from __future__ import annotations
@@ -39,11 +40,12 @@ _UNARY: dict[str, Callable[..., Any]] = {
 
 
 def _refused(name: str) -> Callable[..., NoReturn]:
-    """Returns an operator `name` that raises, for formats without such an operation."""
+    """Returns an operator `name` that raises, for formats that do not support it."""
 
     def method(self: JAXSparse, *_: Any) -> NoReturn:
         raise NotImplementedError(
-            f"{type(self).__name__} does not support {name}; BCOO does: BCOO.fromdense(x.todense())"
+            f"{type(self).__name__} does not support {name}; convert the array to BCOO, for example "
+            "by BCOO.fromdense(x.todense())"
         )
 
     return method
@@ -98,14 +100,15 @@ def _reflected_matmul(self: JAXSparse, other: ArrayLike) -> JAXSparse | Array:
 
 
 def _getitem(self: JAXSparse, index: Index) -> JAXSparse | Array:
-    """Computes `self[index]`, by `bcoo_slice` and `bcoo_gather`, which define what is supported."""
+    """Computes `self[index]` by `bcoo_slice` and `bcoo_gather`; supports the indices they support."""
     return sparsify(lambda x: x[index])(self)
 
 
 def _iter(self: JAXSparse) -> Iterator[JAXSparse | Array]:
     if not self.ndim:
         raise TypeError(
-            f"{type(self).__name__} of shape () has no axis to iterate over; .todense() reads its value"
+            f"{type(self).__name__} of shape () has no axis to iterate over; use .todense() to read "
+            "its value"
         )
     return (_getitem(self, k) for k in range(self.shape[0]))
 
@@ -116,7 +119,7 @@ def _sum(self: BCOO, *args: Param, **kwargs: Param) -> JAXSparse | Array:
 
 
 def _reshape(self: BCOO, *args: Param, **kwargs: Param) -> JAXSparse | Array:
-    """Computes `jnp.reshape` by `bcoo_reshape`, which does not mix axes of different kinds."""
+    """Computes `jnp.reshape` by `bcoo_reshape`, which cannot mix axes of different kinds."""
     shape: Sequence[int] = args[0] if len(args) == 1 and not hasattr(args[0], "__index__") else args
     return sparsify(lambda x: jnp.reshape(x, tuple(map(operator.index, shape)), **kwargs))(self)
 

@@ -38,15 +38,15 @@ def random_bcoo(
     generator: Callable[..., Array] = random.uniform,
     **kwds: Param,
 ) -> BCOO:
-    """Draws a sparse array with random data at random indices; the same as JAX for the same key.
+    """Draws a sparse array with random data at random indices; the values are the same as in JAX.
 
     Args:
       key: a PRNG key.
       shape: shape of the array.
       dtype: dtype of the elements.
       indices_dtype: dtype of the indices; by default that of Python integers.
-      nse: number of blocks that each batch stores, or, if less than 1, the fraction of positions;
-        it must be less than the number of positions.
+      nse: number of blocks stored for each batch or, if less than 1, the fraction of positions that
+        are stored; it must be less than the number of positions.
       n_batch, n_dense: numbers of batch axes and of dense axes.
       unique_indices: whether indices are unique.
       sorted_indices: whether indices are sorted.
@@ -54,7 +54,7 @@ def random_bcoo(
       **kwds: further arguments of `generator`.
 
     Raises:
-      ValueError: if the array does not have so many axes, or not so many positions.
+      ValueError: if the array does not have `n_batch + n_dense` axes, or `nse` is out of bounds.
       TypeError: if `nse` is at least 1 and not an integer.
 
     Example:
@@ -65,7 +65,7 @@ def random_bcoo(
     n_batch, n_dense = operator.index(n_batch), operator.index(n_dense)
     n_sparse = len(shape) - n_batch - n_dense
     if min(n_batch, n_dense, n_sparse) < 0:
-        raise ValueError(f"random_bcoo: no {n_batch=} and {n_dense=} axes in {shape=}")
+        raise ValueError(f"random_bcoo: {n_batch=} and {n_dense=} are invalid for {shape=}")
     batch, sparse = shape[:n_batch], shape[n_batch : n_batch + n_sparse]
     positions = math.prod(sparse)
     if not 0 <= nse < positions:
@@ -77,7 +77,9 @@ def random_bcoo(
         )
     index_dtype = dtypes.canonicalize_dtype(np.int64 if indices_dtype is None else indices_dtype)
     if positions > jnp.iinfo(index_dtype).max:
-        raise ValueError(f"random_bcoo: {index_dtype} cannot hold positions of {sparse}")
+        raise ValueError(
+            f"random_bcoo: {index_dtype} cannot represent all indices of sparse axes of sizes {sparse}"
+        )
 
     def places(key: Array) -> Array:
         if not sparse:

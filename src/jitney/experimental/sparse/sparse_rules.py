@@ -1,8 +1,8 @@
 """Rules of `sparsify` for primitives with sparse operands.
 
-Rules here are functions of dense and sparse arrays, with the parameters of the primitive. Unary
-elementwise functions that map zero to zero keep the indices; unless they are linear, duplicates are
-summed first.
+These rules are functions of dense and sparse arrays, with the parameters of the primitive as
+keyword arguments. Unary elementwise functions that map zero to zero keep the indices; if they are
+not linear, duplicates are summed first.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Operand = Any  # a dense array, BCOO or BCSR
 
 
 def _define(name: str, rule: Callable[..., Any], *, bcsr: Callable[..., Any] | None = None) -> None:
-    """Registers a function of arrays as a primitive's rule for BCOO, and another for BCSR."""
+    """Registers functions of arrays as the rules of a primitive for BCOO and for BCSR."""
     prim = registry[name]
 
     def of_values(
@@ -79,7 +79,8 @@ def _elementwise(name: str, linear: bool) -> None:
     def rule(mat: BCOO | BCSR, **params: Param) -> Operand:
         if name == "integer_pow" and params["y"] <= 0:
             raise NotImplementedError(
-                f"sparse rule for {name} with y={params['y']} is not implemented: it has dense output."
+                f"sparse rule for {name} with y={params['y']} is not implemented, because the result "
+                "would be dense; convert the operand with x.todense()"
             )
         if not linear and not (mat.unique_indices and mat.n_sparse):
             mat = unique(mat) if isinstance(mat, BCOO) else bcsr_sum_duplicates(mat, nse=mat.nse)
@@ -109,14 +110,14 @@ def _with_data(mat: BCOO, data: Array) -> BCOO:
 
 
 def _alike(x: BCOO, y: BCOO) -> tuple[BCOO, BCOO]:
-    """Converts two arrays to the same layout, with the smaller numbers of batch and dense axes."""
+    """Converts two arrays to the layout with the smaller numbers of batch and dense axes."""
     n_batch, n_dense = min(x.n_batch, y.n_batch), min(x.n_dense, y.n_dense)
     x, y = (bcoo_update_layout(m, n_batch=n_batch, n_dense=n_dense) for m in (x, y))
     return x, y
 
 
 def _densify_scalar(x: Operand) -> Operand:
-    """Converts a sparse scalar to a dense one, which needs no more memory."""
+    """Converts a sparse scalar to a dense scalar, which does not take more memory."""
     return x.todense() if isinstance(x, BCOO) and not x.ndim else x
 
 
@@ -137,8 +138,8 @@ def _div(x: Operand, y: Operand, **_: Any) -> Operand:
     x, y = _densify_scalar(x), _densify_scalar(y)
     if isinstance(y, BCOO):
         raise NotImplementedError(
-            f"a division by a sparse array, {y}, has a dense result, of NaN and infinity where nothing "
-            "is stored; y.todense() makes the divisor dense"
+            f"a division by a sparse array, {y}, has a dense result, with NaN or infinity where no "
+            "element is stored; use y.todense() as the divisor"
         )
     if not isinstance(x, BCOO):
         return lax.div(x, y)
@@ -162,14 +163,14 @@ def _add(x: Operand, y: Operand, **_: Any) -> Operand:
     y = jnp.asarray(y)
     if y.shape != x.shape:
         raise NotImplementedError(
-            f"the sum of a sparse array, {x}, and a dense array of shape {y.shape} that is "
-            "broadcast would be dense, and may be large; x.todense() + y computes it"
+            f"the sum of a sparse array, {x}, and a broadcast dense array of shape {y.shape} would "
+            "be dense, and may be large; use x.todense() + y"
         )
     return x.todense() + y
 
 
 def _side_by_side(x: BCOO, y: BCOO) -> BCOO:
-    """Returns the sum of two arrays, which stores the elements of both."""
+    """Returns the sum of two arrays as an array that stores the elements of both."""
     batch = tuple(
         max(a, b)
         for a, b in zip(x.indices.shape[: x.n_batch], y.indices.shape[: x.n_batch], strict=True)
@@ -248,8 +249,8 @@ def _common(operands: Sequence[Operand]) -> list[BCOO]:
     """
     if not all(isinstance(m, BCOO) for m in operands):
         raise NotImplementedError(
-            "joining sparse and dense arrays would result in dense output; "
-            "sparse.todense() makes all of them dense"
+            "joining sparse and dense arrays would result in dense output; convert all of them to "
+            "dense arrays with sparse.todense()"
         )
     n_batch, n_dense = min(m.n_batch for m in operands), min(m.n_dense for m in operands)
     return [bcoo_update_layout(m, n_batch=n_batch, n_dense=n_dense) for m in operands]
@@ -300,7 +301,7 @@ def _gather(mat: Operand, start_indices: Operand, **params: Param) -> BCOO:
 
 def _convolution(lhs: Operand, rhs: Operand, **params: Param) -> BCOO:
     if not (isinstance(lhs, BCOO) and isinstance(rhs, BCOO)):
-        raise NotImplementedError("conv_general_dilated: both operands must be sparse, or neither")
+        raise NotImplementedError("conv_general_dilated: either both operands or none must be sparse")
     return bcoo_conv_general_dilated(lhs, rhs, **params)
 
 
@@ -320,7 +321,7 @@ _define("transpose", lambda mat, *, permutation: bcoo_transpose(mat, permutation
 def _todense(
     spenv: sp.SparsifyEnv, *values: sp.SparsifyValue, tree: pytrees.PyTreeDef
 ) -> Sequence[sp.SparsifyValue]:
-    """Implements `todense` for a value that the traced function sees as one dense array."""
+    """Implements `todense` for a value that is a single dense array to the traced function."""
     del tree
     (value,) = values
     return [spenv.dense(sp.to_array(spenv, value).todense())]

@@ -1,7 +1,7 @@
 """`coo_spmv_p` and `coo_spmm_p`: products of a COO matrix, given as three arrays.
 
-JAX has them on GPUs only. They compute what `coo_matvec_p` and `coo_matmat_p` do, but take the
-shape of the matrix in place of a `COOInfo`.
+In JAX these primitives exist on GPUs only. They compute the same products as `coo_matvec_p` and
+`coo_matmat_p`, but take the shape of the matrix in place of a `COOInfo`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def _product(
 def _check(name: str, data: ShapedArray, row: ShapedArray, col: ShapedArray) -> None:
     if not data.shape == row.shape == col.shape or data.ndim != 1:
         raise TypeError(
-            f"{name}: elements, rows and columns must be vectors of one size, but have shapes "
+            f"{name}: elements, rows and columns must be vectors of the same size, but got shapes "
             f"{data.shape}, {row.shape} and {col.shape}"
         )
     if row.dtype != col.dtype:
         raise TypeError(
-            f"{name}: rows and columns must have one dtype, but have {row.dtype} and {col.dtype}"
+            f"{name}: rows and columns must have the same dtype, but got {row.dtype} and {col.dtype}"
         )
 
 

@@ -1,11 +1,11 @@
-"""Evaluation of jaxprs on sparse values for `sparsify`, and its tables of rules.
+"""Evaluation of jaxprs on sparse values for `sparsify`, and the tables of rules.
 
 A `SparsifyValue` represents a dense or sparse value by references to arrays in a `SparsifyEnv`. A
 rule
 
     rule(spenv, *spvalues, **params) -> sequence of spvalues
 
-defines a primitive for sparse operands. The rules are registered by `sparse_rules.py`.
+computes a primitive for sparse operands. The rules are registered by `sparse_rules.py`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class SparsifyValue(NamedTuple):
 
     Attributes:
       shape: shape of the dense value.
-      data_ref, indices_ref, indptr_ref: references to its arrays; None for those that it does not
-        have.
+      data_ref, indices_ref, indptr_ref: references to its arrays; None for arrays that its format
+        does not have.
       indices_sorted, unique_indices: flags of its indices.
     """
 
@@ -86,7 +86,7 @@ class SparsifyEnv:
 
     def _of(self, place: int | None, what: str) -> Array:
         if place is None:
-            raise RuntimeError(f"a value without {what}")
+            raise RuntimeError(f"the sparse value has no {what}")
         return self.buffers[place]
 
     def data(self, spvalue: SparsifyValue) -> Array:
@@ -125,7 +125,7 @@ class SparsifyEnv:
         """
         if (data is None) == (data_ref is None) or (indices is None) == (indices_ref is None):
             raise ValueError(
-                "data and indices must be passed exactly once: as an array or by its index"
+                "data and indices must be passed exactly once, as an array or as a reference"
             )
         data_ref = self._push(data) if data_ref is None else data_ref
         indices_ref = self._push(indices) if indices_ref is None else indices_ref
@@ -148,7 +148,7 @@ def to_spvalue(spenv: SparsifyEnv, x: ArrayOrSparse) -> SparsifyValue:
     """Converts a dense or sparse array to a value.
 
     Raises:
-      TypeError: for sparse formats other than BCOO and BCSR.
+      TypeError: if the format is neither BCOO nor BCSR.
     """
     if isinstance(x, BCOO | BCSR):
         return spenv.sparse(
@@ -161,7 +161,7 @@ def to_spvalue(spenv: SparsifyEnv, x: ArrayOrSparse) -> SparsifyValue:
         )
     if isinstance(x, JAXSparse):
         raise TypeError(
-            f"sparsify: arguments of type {type(x).__name__} are not supported, only BCOO and BCSR"
+            f"sparsify: sparse arguments must be BCOO or BCSR arrays, but got {type(x).__name__}"
         )
     return spenv.dense(x)
 
@@ -216,7 +216,7 @@ Rule = Callable[..., Sequence[SparsifyValue]]
 sparse_rules_bcoo: dict[Primitive, Rule] = {}
 sparse_rules_bcsr: dict[Primitive, Rule] = {}
 
-# Unary primitives that do not map zero to zero, so the result is not sparse.
+# Primitives that do not map zero to zero, so that their results are not sparse.
 _DENSIFYING = frozenset(
     "acos acosh bessel_i0e cos cosh digamma eq erfc exp exp2 ge gt le log log2 logistic lt "
     "lgamma ne not pow rsqrt".split()
@@ -226,12 +226,12 @@ _DENSIFYING = frozenset(
 def _no_rule(primitive: Primitive, format_name: str) -> NotImplementedError:
     if primitive.name in _DENSIFYING:
         return NotImplementedError(
-            f"{primitive} of a sparse array would be dense, as it is not 0 where nothing is stored; "
-            "x.todense() makes the operand dense"
+            f"{primitive} of a sparse array would be dense, since it does not map 0 to 0; convert "
+            "the operand with x.todense()"
         )
     return NotImplementedError(
-        f"sparsify has no rule for {primitive} of {format_name} arrays; x.todense() makes the operand "
-        "dense"
+        f"sparsify has no rule for {primitive} of {format_name} arrays; convert the operand with "
+        "x.todense()"
     )
 
 
@@ -285,7 +285,7 @@ def eval_sparse(
 def evaluate(
     jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[ArrayOrSparse]
 ) -> list[ArrayOrSparse]:
-    """Evaluates a jaxpr on dense and sparse arrays: `eval_sparse` for arrays."""
+    """Evaluates a jaxpr on dense and sparse arrays, by `eval_sparse`."""
     spenv = SparsifyEnv()
     values = [to_spvalue(spenv, x) for x in args]
     return [to_array(spenv, v) for v in eval_sparse(jaxpr, consts, values, spenv)]

@@ -1,6 +1,6 @@
 """`jax.experimental.sparse.test_util`: random sparse arrays, and a test case that compares them.
 
-Random data and indices are those of JAX for the same generator.
+Random data and indices are the same as in JAX if the generators are in the same state.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _SCALE = 3  # standard deviation of random elements
 
 
 class BatchedDotGeneralProperties(NamedTuple):
-    """A product: shapes of the operands, layout of the sparse one, and dimension numbers."""
+    """A product: shapes of the operands, layout of the sparse operand, and dimension numbers."""
 
     lhs_shape: tuple[int, ...]
     rhs_shape: tuple[int, ...]
@@ -118,7 +118,7 @@ def rand_default(rng: np.random.RandomState) -> Callable[..., np.ndarray]:
 
 
 def _entries(nse: float, size: int) -> int:
-    """Returns a number of entries that is given as such, or as a fraction of `size`."""
+    """Returns a number of entries from `nse`, which is a number or a fraction of `size`."""
     return math.ceil(nse * size) if 0 < nse < 1 else int(nse)
 
 
@@ -132,9 +132,9 @@ def rand_sparse(
 
     Args:
       rng: the generator.
-      nse: number of nonzero elements, or if less than 1 their fraction.
+      nse: number of nonzero elements or, if less than 1, their fraction.
       post: function applied to the arrays.
-      rand_method: draws the elements.
+      rand_method: function that draws the elements.
 
     Example:
       >>> from jax.experimental.sparse import test_util
@@ -164,8 +164,8 @@ def rand_bcoo(
 
     Args:
       rng: the generator.
-      rand_method: draws the elements.
-      nse: number of entries of each batch, or if less than 1 the fraction of its elements.
+      rand_method: function that draws the elements.
+      nse: number of entries of each batch or, if less than 1, the fraction of its elements.
       n_batch, n_dense: numbers of batch and dense axes.
     """
 
@@ -195,7 +195,7 @@ def rand_bcsr(
     def draw(shape: Sequence[int], dtype: DTypeLike) -> BCSR:
         n_sparse = len(shape) - n_batch - n_dense
         if n_sparse != 2:
-            raise ValueError(f"rand_bcsr: a BCSR array has 2 sparse axes, not {n_sparse}")
+            raise ValueError(f"rand_bcsr: BCSR arrays must have 2 sparse axes, but got {n_sparse}")
         batch, (rows, columns), dense = _divided(shape, n_batch, n_sparse)
         count = _entries(nse, rows * columns)
         data = rand_method(rng)((*batch, count, *dense), dtype)
@@ -246,9 +246,9 @@ class SparseTestCase(unittest.TestCase):
         """Asserts that sparse arrays have the same structure, and equal entries in the same order.
 
         Args:
-          x, y: the arrays.
+          x, y: arrays to be compared.
           check_dtypes: whether dtypes must be equal.
-          atol, rtol: tolerances of elements; by default those of the dtype.
+          atol, rtol: tolerances of elements; by default the tolerances for the dtype.
           canonicalize_dtypes: whether 64-bit dtypes are canonicalized before the comparison.
           err_msg: text included in the error message.
         """
@@ -291,7 +291,7 @@ class SparseTestCase(unittest.TestCase):
         rtol: float | None = None,
         canonicalize_dtypes: bool = True,
     ) -> None:
-        """Asserts that `sparse_op` returns what `dense_op` returns for dense operands."""
+        """Asserts that `sparse_op` returns the same as `dense_op` for dense operands."""
         args = args_maker()
         want = dense_op(*_dense(tuple(args)))
         for op in (sparse_op, jit(sparse_op)) if check_jit else (sparse_op,):
@@ -310,7 +310,7 @@ class SparseTestCase(unittest.TestCase):
         atol: float | None = None,
         rtol: float | None = None,
     ) -> None:
-        """Asserts that both functions have the same derivatives by the stored elements."""
+        """Asserts that both functions have equal derivatives with respect to stored elements."""
         args = tuple(args_maker())
         chosen = range(len(args)) if argnums is None else np.atleast_1d(argnums)
         leaves, tree = pytrees.tree_flatten([args[k] for k in chosen])
@@ -353,7 +353,7 @@ class SparseTestCase(unittest.TestCase):
 
 
 def _tolerance(*kinds: np.dtype[Any]) -> float:
-    """Returns the tolerance of elements of these dtypes: that of the least precise one."""
+    """Returns the largest of the tolerances for the dtypes of the elements."""
     by_bytes = {2: 1e-2, 4: 1e-6, 8: 1e-15}
     parts = [
         kind.itemsize // (2 if kind.kind == "c" else 1) for kind in kinds if kind.kind in "fcV"

@@ -1,7 +1,8 @@
 """Tracers of sparse values: `sparsify` without an intermediate jaxpr.
 
-While a `SparseTrace` is current, each operation on a sparse value is evaluated immediately, by its
-rule for sparse operands (`spvalues.apply`), whose operations are processed by the parent trace.
+While a `SparseTrace` is current, each operation on a sparse value is evaluated immediately by its
+rule for sparse operands (`spvalues.apply`). The operations in the rule are processed by the parent
+trace.
 """
 
 # A trace identifies its tracers by their `_trace`.
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class SparseTracer(Tracer):
-    """A tracer of a dense or sparse value, which has the type of the dense array."""
+    """A tracer of a dense or sparse value; its type is that of the dense array."""
 
     __module__ = "jax.experimental.sparse.transform"  # libraries look up the package of an array
     __slots__ = ("_spvalue",)
@@ -61,8 +62,8 @@ class SparseTrace(Trace):
     """A trace that evaluates operations on sparse values immediately.
 
     Attributes:
-      parent_trace: the trace that was current before, in which rules are evaluated.
-      tag: identifies this call of `sparsify`.
+      parent_trace: the trace that was current before; rules are evaluated in it.
+      tag: identifier of this call of `sparsify`.
       spenv: the environment that holds the arrays of values.
     """
 
@@ -75,7 +76,7 @@ class SparseTrace(Trace):
         self.spenv = spenv
 
     def to_sparse_tracer(self, val: Value) -> SparseTracer:
-        """Returns `val` as a tracer of this trace; other values are dense arrays."""
+        """Returns `val` as a tracer of this trace; values without one are dense arrays."""
         if isinstance(val, SparseTracer) and val._trace.tag is self.tag:
             return val
         with set_current_trace(self.parent_trace):
@@ -87,7 +88,7 @@ class SparseTrace(Trace):
     lift = pure
 
     def stage_value(self, val: Value) -> Value:
-        """Returns `val` itself: this trace records no program."""
+        """Returns `val` itself, since this trace does not record a program."""
         return val
 
     def process_primitive(
@@ -130,7 +131,7 @@ def _subtrace(
     spvalues: Sequence[SparsifyValue],
     *bufs: Array,
 ) -> list[Array]:
-    """Returns the arrays of all results, and stores which value each of them belongs to."""
+    """Returns the arrays of all results, and stores in `store` which values they belong to."""
     inner = SparsifyEnv(bufs)
     trace = SparseTrace(state.trace, tag, inner)
     try:

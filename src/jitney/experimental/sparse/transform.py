@@ -1,8 +1,8 @@
 """`jax.experimental.sparse.transform`: `sparsify`, for functions of sparse arrays.
 
-The function is traced with dense arrays in place of sparse ones, and its jaxpr is evaluated on the
-sparse arrays, with a rule for each primitive (`sparse_rules.py`). Alternatively, operations are
-evaluated while the function runs (`tracer.py`).
+The function is traced with dense arrays in place of sparse ones. Then its jaxpr is evaluated on the
+sparse arrays, by a rule for each primitive (`sparse_rules.py`). Alternatively, operations are
+evaluated immediately while the function runs (`tracer.py`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _is_sparse(x: object) -> bool:
 def sparsify_raw(
     f: Callable[..., PyTree],
 ) -> Callable[..., tuple[Sequence[SparsifyValue], PyTreeDef]]:
-    """Transforms `f` like `sparsify`, for values in a `SparsifyEnv`.
+    """Transforms `f` like `sparsify`, to a function of values in a `SparsifyEnv`.
 
     Args:
       f: a function of pytrees of arrays.
@@ -81,18 +81,18 @@ def sparsify(f: Callable[..., PyTree], use_tracer: bool = False) -> Callable[...
     """Returns a version of `f` that also accepts sparse arrays.
 
     Args:
-      f: a function of pytrees of arrays. Its operations must have rules for sparse operands: sums
-        and products, `dot_general`, indexing, reshaping, joining, elementwise functions that map
-        zero to zero, and loops.
-      use_tracer: whether operations are evaluated while `f` runs, instead of tracing it to a jaxpr
-        first.
+      f: a function of pytrees of arrays. Its operations must have rules for sparse operands. Such
+        operations are sums and products, `dot_general`, indexing, reshaping, joining, elementwise
+        functions that map zero to zero, and loops.
+      use_tracer: whether to evaluate operations immediately while `f` runs, instead of tracing `f`
+        to a jaxpr first.
 
     Returns: a function of pytrees of dense, BCOO and BCSR arrays. Its results are sparse if the
       rules of the operations return sparse arrays.
 
     Raises:
       NotImplementedError: when the function is called, if an operation has no such rule, or its
-        result would not be sparse; the message names it.
+        result would not be sparse; the message names the operation.
 
     Example:
       >>> M = sparse.BCOO.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))

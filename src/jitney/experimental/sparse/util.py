@@ -35,11 +35,11 @@ Stored = TypeVar("Stored", bound="Array | np.ndarray")
 
 
 class SparseEfficiencyError(ValueError):
-    """The error for operations that may store many more elements than their operands."""
+    """The error for operations whose results may store many more elements than their operands."""
 
 
 class SparseEfficiencyWarning(UserWarning):
-    """The warning for operations that may store many more elements than their operands."""
+    """The warning for operations whose results may store many more elements than their operands."""
 
 
 class CuSparseEfficiencyWarning(SparseEfficiencyWarning):
@@ -61,14 +61,14 @@ class SparseInfo(NamedTuple):
 
 
 def fitted_shape(shape: Shape, batches: Sequence[Shape], n_rest: int) -> Shape:
-    """Returns the shape of a sparse array to whose arrays batch axes were added or removed.
+    """Returns the shape of a sparse array after batch axes were added to its arrays, or removed.
 
-    `vmap` and `scan` add or remove an axis of each array in a pytree, but do not adapt the shape,
-    which is static data.
+    `vmap` and `scan` add or remove an axis of each array in a pytree, but they do not adapt the
+    shape, which is static data.
 
     Args:
-      shape: the previous shape.
-      batches: sizes of the batch axes of each array; size 1 broadcasts.
+      shape: previous shape.
+      batches: sizes of the batch axes of each array; axes of size 1 broadcast.
       n_rest: number of trailing axes of the shape that are not batch axes.
     """
     old, trailing = shape[: max(0, len(shape) - n_rest)], shape[max(0, len(shape) - n_rest) :]
@@ -80,7 +80,7 @@ def fitted_shape(shape: Shape, batches: Sequence[Shape], n_rest: int) -> Shape:
         return all(n in (1, m) for sizes in batches for n, m in zip(sizes, batch, strict=True))
 
     if n_added < 0:
-        # Leading axes are kept first; if several choices fit, their sizes are equal.
+        # Prefers to keep leading axes; if several choices fit, their sizes are equal.
         for axes in reversed(list(itertools.combinations(range(len(old)), len(batches[0])))):
             batch = tuple(old[k] for k in axes)
             if fits(batch):
@@ -95,11 +95,11 @@ def broadcasting_vmap(
 
     Args:
       fun: a function of arrays.
-      in_axes: the mapped axis of each argument, None if it is not mapped; or one value for all.
+      in_axes: mapped axis of each argument, or None if it is not mapped; or one value for all.
       out_axes: as for `vmap`.
 
     Raises:
-      ValueError: when the function is called, if sizes differ and are not 1.
+      ValueError: when the function is called, if mapped axes have different sizes other than 1.
 
     Example:
       >>> sparse.util.broadcasting_vmap(jnp.add)(jnp.ones((1, 2)), jnp.zeros((3, 2))).shape
@@ -112,7 +112,9 @@ def broadcasting_vmap(
         extents = {x.shape[d] for x, d in zip(args, axes, strict=True) if d is not None}
         wide = extents - {1}
         if len(wide) > 1:
-            raise ValueError(f"broadcasting_vmap: mapped axes must be of one size, or 1: {extents}")
+            raise ValueError(
+                f"broadcasting_vmap: mapped axes must have equal sizes, or size 1, but got {extents}"
+            )
         if not wide:
             return vmap(fun, in_axes=tuple(axes), out_axes=out_axes)(*args)
         spread = [d is not None and x.shape[d] == 1 for x, d in zip(args, axes, strict=True)]
@@ -133,7 +135,7 @@ def nfold_vmap(
     Args:
       fun: a function of arrays.
       N: number of axes.
-      broadcasted: whether axes of size 1 are broadcast (`broadcasting_vmap`).
+      broadcasted: whether to broadcast mapped axes of size 1, as in `broadcasting_vmap`.
       in_axes: 0, or a sequence with 0 for each argument that is mapped and None for the others.
 
     Example:
@@ -150,16 +152,16 @@ def count_stored(mat: Array, n_batch: int, n_dense: int, name: str) -> int:
     """Returns the largest number of nonzero elements, or nonzero blocks, in a batch of `mat`.
 
     Raises:
-      ConcretizationTypeError: if the elements of `mat` are unknown, since it is traced.
+      ConcretizationTypeError: if the elements of `mat` are unknown, because it is traced.
     """
-    known = concrete_or_error(None, mat, f"{name}: nse must be given where the array is traced.")
+    known = concrete_or_error(None, mat, f"{name}: nse must be given if the array is traced.")
     stored = stored_mask(np.asarray(known), n_dense)
     counts = stored.sum(axis=tuple(range(n_batch, stored.ndim)))
     return int(counts.max(initial=0))
 
 
 def stored_mask(mat: Stored, n_dense: int) -> Stored:
-    """Returns a mask of the nonzero elements of `mat`, or of its blocks of `n_dense` axes."""
+    """Returns a mask of the nonzero elements of `mat`, or of its nonzero blocks of rank `n_dense`."""
     mask: Any = mat != 0
     return mask.any(axis=tuple(range(mask.ndim - n_dense, mask.ndim))) if n_dense else mask
 
@@ -180,8 +182,8 @@ def scatter_sum(
     """Sums `values` [n, ...] at given positions of an array of `shape`.
 
     Positions beyond the shape are ignored. The sum of booleans is their logical or. Large sums are
-    split into partial sums for several threads; their number depends only on shapes, so results are
-    reproducible.
+    split into partial sums that several threads compute; their number depends only on shapes, so
+    that results are reproducible.
     """
     flags = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
     zeros = jnp.zeros(shape, values.dtype)
@@ -217,7 +219,7 @@ def _added(into: Array, at: tuple[Array, ...], values: Array, flags: dict[str, b
 
 
 def row_pointers(rows: Array, n_rows: int, index_dtype: DTypeLike) -> Array:
-    """Returns the row pointers [n_rows + 1] of sorted `rows` [nse]; padding is not counted."""
+    """Returns the row pointers [n_rows + 1] for sorted `rows` [nse]; padding is not counted."""
     counts = jnp.zeros(n_rows, index_dtype).at[rows].add(1, mode="drop")
     return jnp.concatenate([jnp.zeros(1, index_dtype), jnp.cumsum(counts, dtype=index_dtype)])
 
@@ -232,9 +234,9 @@ def check_permutation(name: str, axes: Sequence[int], ndim: int) -> Shape:
     """Returns `axes` as a tuple after checking that it is a permutation.
 
     Raises:
-      ValueError: if it is not a permutation of the `ndim` axes.
+      ValueError: if `axes` is not a permutation of the `ndim` axes.
     """
     out = tuple(int(a) for a in axes)
     if sorted(out) != list(range(ndim)):
-        raise ValueError(f"{name}: permutation must be one of {ndim} axes, but got {out}")
+        raise ValueError(f"{name}: expected a permutation of {ndim} axes, but got {out}")
     return out

@@ -1,4 +1,4 @@
-"""`jax.experimental.sparse.bcoo`: sparse arrays as batched coordinates (BCOO)."""
+"""`jax.experimental.sparse.bcoo`: sparse arrays in batched coordinate format (BCOO)."""
 
 from jitney.core.util.lazy import attach
 

@@ -1,4 +1,4 @@
-"""Primitives to and from dense arrays: `bcoo_todense`, `bcoo_fromdense`, `bcoo_extract`."""
+"""Primitives for conversions: `bcoo_todense`, `bcoo_fromdense`, `bcoo_extract`."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def _extract_type(indices: ShapedArray, mat: ShapedArray) -> ShapedArray:
     n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
     if mat.ndim < n_batch + n_sparse:
         raise ValueError(
-            f"bcoo_extract: indices of {n_batch} batch and {n_sparse} sparse axes need an array "
-            f"with at least that many axes, but got shape {mat.shape}"
+            f"bcoo_extract: indices with {n_batch} batch and {n_sparse} sparse axes require an array "
+            f"of at least {n_batch + n_sparse} axes, but got shape {mat.shape}"
         )
     if any(k not in (1, n) for k, n in zip(indices.shape[:n_batch], mat.shape, strict=False)):
         raise ValueError(
-            f"bcoo_extract: batch axes of indices {indices.shape} must be those of the array "
-            f"{mat.shape}, or 1"
+            f"bcoo_extract: batch axes of indices of shape {indices.shape} must have size 1 or the "
+            f"sizes in the array, of shape {mat.shape}"
         )
     nse, dense = indices.shape[-2], mat.shape[n_batch + n_sparse :]
     return shaped_array((*mat.shape[:n_batch], nse, *dense), mat.dtype)

@@ -31,28 +31,32 @@ def bcoo_conv_general_dilated(
 ) -> BCOO:
     """Computes the one-dimensional convolution of a sparse signal and a sparse window.
 
-    Each pair of stored elements contributes a term, so time and memory are proportional to the
-    product of their numbers.
+    Each pair of stored elements contributes a term, so that time and memory are proportional to the
+    product of the numbers of stored elements.
 
     Args: as for `lax.conv_general_dilated`. Batch size, numbers of features and groups, strides and
       dilations must be 1.
 
-    Returns: the result, whose first two axes are batch axes.
+    Returns: BCOO array whose first two axes are batch axes.
 
     Raises:
-      NotImplementedError: for other convolutions, or for axis orders other than NCH, OIH, NCH.
+      NotImplementedError: if the arguments do not meet these conditions, or axes are not in the
+        order NCH, OIH, NCH.
     """
     del precision, out_sharding
     name = "bcoo_conv_general_dilated"
     numbers = lax.conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
     if lhs.ndim != 3 or lhs.shape[:2] != (1, 1) or rhs.shape[:2] != (1, 1):
         raise NotImplementedError(
-            f"{name}: one spatial axis and single batches and features, but got {lhs} and {rhs}"
+            f"{name}: operands must have one spatial axis, batch size 1 and one feature, but got {lhs} "
+            f"and {rhs}"
         )
     if feature_group_count != 1 or batch_group_count != 1:
         raise NotImplementedError(f"{name}: groups must be 1")
     if any(tuple(spec) != (0, 1, 2) for spec in numbers):
-        raise NotImplementedError(f"{name}: axes must be in the order NCH, OIH, NCH: {numbers}")
+        raise NotImplementedError(
+            f"{name}: axes must be in the order NCH, OIH, NCH, but got {numbers}"
+        )
     for what, value in (
         ("window_strides", window_strides),
         ("lhs_dilation", lhs_dilation),

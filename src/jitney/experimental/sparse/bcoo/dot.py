@@ -42,13 +42,13 @@ def bcoo_dot_general(
       preferred_element_type: dtype of the result, and of the accumulation.
       out_sharding: must be None.
 
-    Returns: a dense array, or a BCOO array if both operands are sparse. The latter stores a block
-      for each pair of blocks, but at most as many as the result has elements.
+    Returns: a dense array, or a BCOO array if both operands are sparse. The BCOO array stores a
+      block for each pair of blocks of the operands, but at most as many as the result has elements.
 
     Raises:
-      TypeError: if paired axes do not match.
+      TypeError: if the sizes of paired axes differ.
       NotImplementedError: if a batch axis of the product is not a batch axis of a sparse operand;
-        if both operands are sparse and have dense axes, or contract axes that are not sparse.
+        or if both operands are sparse, and have dense axes or contract axes that are not sparse.
 
     Example:
       >>> numbers = (((1,), (0,)), ((), ()))
@@ -84,7 +84,7 @@ def _product(lhs: BCOO, rhs: Array, numbers: DotDimensionNumbers, dtype: np.dtyp
 def _reversed_product(
     lhs: Array, rhs: BCOO, numbers: DotDimensionNumbers, dtype: np.dtype | None
 ) -> Array:
-    """Computes the product with operands exchanged, and transposes the result."""
+    """Computes the product with the operands exchanged, and transposes the result."""
     (a, b), (c, d) = numbers
     out = _product(rhs, lhs, ((b, a), (d, c)), dtype)
     n_batch, n_rhs = len(c), rhs.ndim - len(b) - len(d)
@@ -117,17 +117,17 @@ def _sparse_product(
 def bcoo_dot_general_sampled(
     A: Array, B: Array, indices: Array, *, dimension_numbers: DotDimensionNumbers
 ) -> Array:
-    """Computes only those elements of `lax.dot_general(A, B)` that are at the given indices.
+    """Computes only the elements of `lax.dot_general(A, B)` at the given indices.
 
     Args:
       A, B: dense arrays.
       indices: indices into the product [*batch, nse, n_sparse], as in a BCOO array.
       dimension_numbers: as for `lax.dot_general`.
 
-    Returns: the elements [*batch, nse, *dense]; zeros at indices beyond the product.
+    Returns: the elements [*batch, nse, *dense]; zeros at indices beyond the shape of the product.
 
     Raises:
-      TypeError: if paired axes do not match.
+      TypeError: if the sizes of paired axes differ.
       ValueError: if the indices do not match the shape of the product.
 
     Example:

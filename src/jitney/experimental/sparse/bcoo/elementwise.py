@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def bcoo_multiply_dense(sp_mat: BCOO, v: Array) -> Array:
-    """Multiplies a sparse array elementwise by a dense one.
+    """Multiplies a sparse array elementwise by a dense array.
 
     Args:
-      sp_mat: the sparse array.
-      v: a dense array that broadcasts to its shape.
+      sp_mat: sparse array.
+      v: dense array that broadcasts to the shape of `sp_mat`.
 
     Returns: the data of the product, which has the indices of `sp_mat`.
 
@@ -40,7 +40,7 @@ def with_dense(
 ) -> Array:
     """Applies `fun` to each stored block and the corresponding elements of a dense array.
 
-    At padding, `fill_value` is used in place of these elements.
+    At padding, `fill_value` is used in place of the elements of the dense array.
 
     Raises:
       ValueError: if `v` does not broadcast to the shape of `sp_mat`.
@@ -50,7 +50,7 @@ def with_dense(
     if v.ndim > len(shape) or any(
         n not in (1, full) for n, full in zip(v.shape[::-1], shape[::-1], strict=False)
     ):
-        raise ValueError(f"bcoo_multiply_dense: {v.shape} does not broadcast to {shape}")
+        raise ValueError(f"bcoo_multiply_dense: shape {v.shape} does not broadcast to {shape}")
     v = v.reshape(*(1,) * (len(shape) - v.ndim), *v.shape)
     p = sp_mat.properties
     wide = [k for k in range(p.n_sparse) if v.shape[p.n_batch + k] != 1]
@@ -92,14 +92,14 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
         )
     if (lhs.n_batch, lhs.n_dense) != (rhs.n_batch, rhs.n_dense):
         raise NotImplementedError(
-            "bcoo_multiply_sparse: operands must have the same numbers of batch and dense axes: "
-            f"{lhs} and {rhs}"
+            "bcoo_multiply_sparse: operands must have the same numbers of batch and dense axes, but "
+            f"got {lhs} and {rhs}"
         )
     lhs, rhs = unique(lhs), unique(rhs)
     extents = lhs.sparse_shape
 
     def of_batch(a: Array, a_at: Array, b: Array, b_at: Array) -> tuple[Array, Array]:
-        """Merges the sorted indices of both: equal ones become adjacent, the left one's first."""
+        """Merges the sorted indices of both; of equal indices, the one of `a` comes first."""
         at = jnp.concatenate([a_at, b_at])
         order = sorting_order(at)
         at = at[order]

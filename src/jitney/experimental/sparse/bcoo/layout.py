@@ -69,18 +69,20 @@ def validate(data: Buffer, indices: Buffer, shape: Sequence[int]) -> BCOOPropert
         )
     for name, x in (("data", data), ("indices", indices)):
         if any(n not in (1, full) for n, full in zip(x.shape, shape[:n_batch], strict=False)):
-            raise ValueError(f"BCOO: batch axes of {name} must be those of the shape, or 1: {what}")
+            raise ValueError(
+                f"BCOO: batch axes of {name} must have size 1 or the sizes in the shape, but got {what}"
+            )
     if data.shape[n_batch] != nse or data.shape[n_batch + 1 :] != tuple(
         shape[n_batch + n_sparse :]
     ):
         raise ValueError(
-            f"BCOO: data must be [*batch, nse, *dense] of the shape and indices: {what}"
+            f"BCOO: data must be [*batch, nse, *dense], matching the shape and indices, but got {what}"
         )
     return BCOOProperties(n_batch, n_sparse, n_dense, nse)
 
 
 def is_stored(indices: Array, extents: Sequence[int]) -> Array:
-    """Returns a mask of `indices` [..., n_sparse] that are within the sparse sizes, not padding."""
+    """Returns a mask of the `indices` [..., n_sparse] that are within bounds, and not padding."""
     return jnp.all(indices < jnp.array(extents, indices.dtype), axis=-1)
 
 
@@ -90,6 +92,6 @@ def padding(indices_shape: Sequence[int], extents: Sequence[int], dtype: DTypeLi
 
 
 def columns(indices: Array, chosen: Sequence[int] | None = None) -> tuple[Array, ...]:
-    """Splits indices [nse, n_sparse] into one array for each chosen axis, all by default."""
+    """Splits indices [nse, n_sparse] into an array for each chosen axis (by default, for all)."""
     axes = range(indices.shape[1]) if chosen is None else chosen
     return tuple(indices[:, k] for k in axes)

@@ -1,4 +1,4 @@
-"""`BCOO`: sparse arrays as batched coordinates (`layout.py`), and changes of their layout."""
+"""`BCOO`: sparse arrays in batched coordinate format (`layout.py`), and changes of layout."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 @register_pytree_node_class
 class BCOO(JAXSparse):
-    """A sparse array stored as blocks and their indices: "batched coordinates".
+    """A sparse array in batched coordinate format: blocks and their indices.
 
     The axes of the array are batch axes, sparse axes and dense axes, in this order. Blocks with
     equal indices are summed; indices beyond the shape mark padding, whose data are ignored.
 
     Attributes:
-      data: the blocks [*batch, nse, *dense].
-      indices: integer indices of the blocks in the sparse axes [*batch, nse, n_sparse].
+      data: blocks [*batch, nse, *dense].
+      indices: integer indices [*batch, nse, n_sparse] of the blocks along the sparse axes.
       shape: shape of the dense array.
       indices_sorted: whether indices are known to be in lexicographic order.
       unique_indices: whether indices are known to be unique.
@@ -75,7 +75,7 @@ class BCOO(JAXSparse):
 
     @property
     def nse(self) -> int:
-        """The number of blocks that each batch stores, including padding."""
+        """The number of blocks stored for each batch, including padding."""
         return self.indices.shape[-2]
 
     @property
@@ -127,7 +127,7 @@ class BCOO(JAXSparse):
     def from_scipy_sparse(
         cls, mat: Any, *, index_dtype: DTypeLike | None = None, n_dense: int = 0, n_batch: int = 0
     ) -> BCOO:
-        """Converts a matrix or a two-dimensional array of `scipy.sparse`.
+        """Converts a matrix or two-dimensional array of `scipy.sparse`.
 
         Raises:
           NotImplementedError: if `n_dense` or `n_batch` is not 0.
@@ -155,7 +155,7 @@ class BCOO(JAXSparse):
         n_sparse = len(shape) - n_dense - n_batch
         if min(n_sparse, n_dense, n_batch, nse) < 0:
             raise ValueError(
-                f"BCOO: no {n_batch} batch and {n_dense} dense axes with {nse=} in shape {shape}"
+                f"BCOO: {n_batch=}, {n_dense=} and {nse=} are invalid for shape {shape}"
             )
         batch, sparse = shape[:n_batch], shape[n_batch : n_batch + n_sparse]
         data = jnp.zeros((*batch, nse, *shape[n_batch + n_sparse :]), dtype)
@@ -186,7 +186,7 @@ class BCOO(JAXSparse):
             return eye
         if n_batch + n_dense > 2:
             raise ValueError(
-                f"eye: at most 2 axes can be batch or dense axes: {n_batch=}, {n_dense=}"
+                f"eye: at most 2 axes can be batch or dense axes, but got {n_batch=} and {n_dense=}"
             )
         out = bcoo_update_layout(eye, n_batch=n_batch, n_dense=n_dense, on_inefficient=None)
         # Each row, or column, has at most one nonzero block.
@@ -199,7 +199,7 @@ class BCOO(JAXSparse):
         n_dense: int | None = None,
         on_inefficient: str | None = "error",
     ) -> BCOO:
-        """Returns the array with another layout: see `bcoo_update_layout`."""
+        """Returns the array with a different layout; see `bcoo_update_layout`."""
         return bcoo_update_layout(
             self, n_batch=n_batch, n_dense=n_dense, on_inefficient=on_inefficient
         )
@@ -208,9 +208,9 @@ class BCOO(JAXSparse):
         """Returns the array with sorted, unique indices; blocks with equal indices are summed.
 
         Args:
-          nse: number of blocks to store, beyond which they are dropped; by default the number of
-            distinct indices, which is unknown if the array is traced.
-          remove_zeros: whether blocks of zeros are removed.
+          nse: number of blocks to store; further blocks are dropped. By default, it is the number
+            of distinct indices, which is unknown if the array is traced.
+          remove_zeros: whether to remove blocks of zeros.
 
         Raises:
           ValueError: if `nse` is None and the array is traced.
@@ -229,7 +229,7 @@ class BCOO(JAXSparse):
         """Returns the array with its axes permuted: see `bcoo_transpose`.
 
         Args:
-          axes: a permutation; by default the order of all axes is reversed.
+          axes: permutation of the axes; by default, their order is reversed.
         """
         return bcoo_transpose(self, permutation=range(self.ndim)[::-1] if axes is None else axes)
 
@@ -275,8 +275,8 @@ def bcoo_fromdense(
 
     Args:
       mat: a dense array.
-      nse: number of blocks that each batch stores, beyond which they are dropped; by default as
-        many as needed.
+      nse: number of blocks to store for each batch; further blocks are dropped. By default, all
+        nonzero blocks are stored.
       n_batch: number of leading axes that are batch axes.
       n_dense: number of trailing axes that are dense axes.
       index_dtype: dtype of the indices.
@@ -293,7 +293,7 @@ def bcoo_fromdense(
     n_batch, n_dense = operator.index(n_batch), operator.index(n_dense)
     if n_batch < 0 or n_dense < 0 or n_batch + n_dense > mat.ndim:
         raise ValueError(
-            f"bcoo_fromdense: no {n_batch} batch and {n_dense} dense axes in shape {mat.shape}"
+            f"bcoo_fromdense: {n_batch=} and {n_dense=} are invalid for shape {mat.shape}"
         )
     if nse is None:
         nse = count_stored(mat, n_batch, n_dense, "bcoo_fromdense")
@@ -311,10 +311,10 @@ def bcoo_extract(sparr: BCOO, arr: ArrayLike, *, assume_unique: bool | None = No
     """Extracts the blocks of a dense array at the indices of a sparse array.
 
     Args:
-      sparr: the sparse array whose indices are used; its data are ignored.
-      arr: a dense array of the same shape.
+      sparr: sparse array whose indices are used; its data are ignored.
+      arr: dense array of the same shape.
       assume_unique: whether indices are unique; by default `sparr.unique_indices`. If they are not,
-        the first of several equal indices gets the block, and the others get zeros.
+        the block is extracted at the first of several equal indices, and zeros at the others.
 
     Raises:
       TypeError: if `sparr` is not a BCOO array.
@@ -359,8 +359,8 @@ def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
 
     Args:
       mat: the array.
-      nse: number of blocks to store, beyond which they are dropped; by default the largest number
-        of distinct indices of a batch.
+      nse: number of blocks to store for each batch; further blocks are dropped. By default, it is
+        the largest number of distinct indices in a batch.
 
     Raises:
       ValueError: if `nse` is not given and the array is traced.
@@ -368,8 +368,8 @@ def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
     if nse is None:
         if is_traced(mat.indices):
             raise ValueError(
-                "bcoo_sum_duplicates: the number of distinct indices is not known while they are "
-                "traced; pass `nse`, an upper bound"
+                "bcoo_sum_duplicates: the number of distinct indices is unknown, because they are "
+                "traced; pass an upper bound as `nse`"
             )
         nse = order.count_unique(mat.indices, mat.shape)
     data, indices = order.bcoo_sum_duplicates_p.bind(
@@ -379,7 +379,7 @@ def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
 
 
 def bcoo_eliminate_zeros(mat: BCOO, nse: int | None = None) -> BCOO:
-    """Returns the array without blocks of zeros, otherwise as `bcoo_sum_duplicates`."""
+    """Removes blocks of zeros, after summing duplicates as in `bcoo_sum_duplicates`."""
     data, indices = mat.data, mat.indices
     nonzero = data != 0
     if mat.n_dense:
@@ -396,7 +396,7 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
 
     Raises:
       ValueError: if `permutation` is not a permutation of the axes.
-      NotImplementedError: if it would mix axes of different kinds.
+      NotImplementedError: if the permutation would mix axes of different kinds.
     """
     axes = check_permutation("bcoo_transpose", permutation, mat.ndim)
     if axes == tuple(range(mat.ndim)):
@@ -422,15 +422,15 @@ def bcoo_update_layout(
     n_dense: int | None = None,
     on_inefficient: str | None = "error",
 ) -> BCOO:
-    """Returns the same array with other numbers of batch and dense axes.
+    """Returns the array with different numbers of batch and dense axes.
 
-    More batch axes or more dense axes may need much more storage.
+    A layout with more batch axes or more dense axes may take much more storage.
 
     Args:
       mat: the array.
       n_batch: number of batch axes; unchanged by default.
       n_dense: number of dense axes; unchanged by default.
-      on_inefficient: what to do if either number increases: "error", "warn", or None.
+      on_inefficient: reaction if either number increases: "error", "warn", or None.
 
     Raises:
       ValueError: if the numbers do not match the rank of the array, or `on_inefficient` is unknown.
@@ -438,18 +438,20 @@ def bcoo_update_layout(
     """
     if on_inefficient not in ("error", "warn", None):
         raise ValueError(
-            f"on_inefficient must be 'error', 'warn' or None, but got {on_inefficient!r}"
+            "bcoo_update_layout: on_inefficient must be 'error', 'warn' or None, but got "
+            f"{on_inefficient!r}"
         )
     n_batch = mat.n_batch if n_batch is None else operator.index(n_batch)
     n_dense = mat.n_dense if n_dense is None else operator.index(n_dense)
     if n_batch < 0 or n_dense < 0 or n_batch + n_dense > mat.ndim:
         raise ValueError(
-            f"bcoo_update_layout: no {n_batch=} and {n_dense=} axes in shape {mat.shape}"
+            f"bcoo_update_layout: {n_batch=} and {n_dense=} are invalid for shape {mat.shape}"
         )
     if n_batch > mat.n_batch or n_dense > mat.n_dense:
         message = (
-            f"bcoo_update_layout: from {mat.n_batch} batch and {mat.n_dense} dense axes to "
-            f"{n_batch} and {n_dense} may need far more storage; on_inefficient=None allows it"
+            f"bcoo_update_layout: changing the layout from {mat.n_batch} batch and {mat.n_dense} dense "
+            f"axes to {n_batch} and {n_dense} may take much more storage; pass on_inefficient=None to "
+            "allow it"
         )
         if on_inefficient == "error":
             raise SparseEfficiencyError(message)
@@ -464,7 +466,7 @@ def bcoo_update_layout(
         data, indices = relayout.sparse_to_dense(data, indices, shape, n_dense - mat.n_dense)
     if n_batch > mat.n_batch:
         data, indices = relayout.sparse_to_batch(data, indices, shape, n_batch - mat.n_batch)
-    # Indices stay unique if there are no more batch or dense axes than before.
+    # Indices stay unique if the numbers of batch and dense axes do not increase.
     stays_unique = n_dense <= mat.n_dense and n_batch <= mat.n_batch
     return BCOO(
         (data, indices),
@@ -475,5 +477,5 @@ def bcoo_update_layout(
 
 
 def is_traced(x: Array) -> bool:
-    """Returns whether the elements of an array are unknown, since it is traced."""
+    """Returns whether the elements of an array are unknown, because it is traced."""
     return isinstance(x, Tracer) and not x.is_concrete()

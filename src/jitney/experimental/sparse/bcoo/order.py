@@ -61,7 +61,10 @@ bcoo_sort_indices_p = composed(
 
 
 def _firsts(indices: Array, extents: Sequence[int]) -> Array:
-    """Returns a mask of the first of equal sorted indices [nse, n_sparse]; False at padding."""
+    """Returns a mask of the first of equal indices [nse, n_sparse], which are sorted.
+
+    It is False at padding.
+    """
     if not indices.shape[1]:
         return jnp.arange(indices.shape[0]) == 0
     differs = jnp.any(indices[1:] != indices[:-1], axis=1)
@@ -153,12 +156,13 @@ def _check_transposition(permutation: Sequence[int], p: BCOOProperties, ndim: in
         if sorted(permutation[start:end]) != list(range(start, end)):
             raise NotImplementedError(
                 "bcoo_transpose: batch, sparse and dense axes can only be permuted among themselves, "
-                f"but got permutation {tuple(permutation)} of {p}; update_layout changes their kinds"
+                f"but got permutation {tuple(permutation)} of {p}; change the layout first, with "
+                "update_layout"
             )
 
 
 def first_of_equals(indices: Array) -> Array:
-    """Returns a mask [*batch, nse] of the first occurrence of each of [*batch, nse, n_sparse]."""
+    """Returns a mask [*batch, nse] of the first occurrence of each index [*batch, nse, n_sparse]."""
 
     def of_batch(indices: Array) -> Array:
         perm = sorting_order(indices)

@@ -1,8 +1,8 @@
 """Primitives of products: `bcoo_dot_general`, `bcoo_dot_general_sampled`, `bcoo_spdot_general`.
 
 A product with a sparse array gathers the elements of the other operand at the stored indices,
-multiplies, and sums at the indices of the result. It is compiled to a single loop over the stored
-elements.
+multiplies them by the stored elements, and adds the products at the indices of the result. It is
+compiled to a single loop over the stored elements.
 """
 
 from __future__ import annotations
@@ -77,10 +77,14 @@ def check_pairs(
         xs, ys = numbers[k]
         if len(xs) != len(ys):
             raise TypeError(
-                f"{name}: the number of {what} axes must be the same on both sides: {numbers}"
+                f"{name}: the number of {what} axes must be the same for both operands, but got "
+                f"dimension_numbers {numbers}"
             )
         if not all(0 <= i < len(mine) for i in xs) or not all(0 <= j < len(other) for j in ys):
-            raise TypeError(f"{name}: {what} axes out of bounds for shapes {x} and {y}: {numbers}")
+            raise TypeError(
+                f"{name}: {what} axes are out of bounds for shapes {x} and {y} with "
+                f"dimension_numbers {numbers}"
+            )
         if any(mine[i] != other[j] for i, j in zip(xs, ys, strict=True)):
             raise TypeError(
                 f"{name}: {what} axes must have equal sizes, but got shapes {tuple(x)} and "
@@ -89,7 +93,7 @@ def check_pairs(
     for side in (0, 1):
         named = [*numbers[0][side], *numbers[1][side]]
         if len(set(named)) < len(named):
-            raise TypeError(f"{name}: an axis is named twice in dimension_numbers {numbers}")
+            raise TypeError(f"{name}: an axis occurs twice in dimension_numbers {numbers}")
     return Pairs(numbers, len(x), len(y))
 
 
@@ -122,8 +126,8 @@ def _dot_general(
     dtype = preferred_element_type or rhs.dtype
     lhs_data, rhs = lhs_data.astype(dtype), rhs.astype(dtype)
 
-    # The axes of rhs in the order in which the loops below read them: those paired with batch axes,
-    # with sparse axes, with dense axes, then the free ones.
+    # The axes of rhs in the order in which the loops below read them: axes paired with batch axes,
+    # with sparse axes, and with dense axes, then free axes.
     first_dense = p.n_batch + p.n_sparse
     over_batch = [partner[k] for k in range(p.n_batch) if k in partner]
     sparse = [k - p.n_batch for k in range(p.n_batch, first_dense) if k in partner]
@@ -143,7 +147,7 @@ def _dot_general(
         gathered = _gathered(rhs, indices, sparse)  # [nse, *dense, *free of rhs]
         n_free = gathered.ndim - 1 - len(dense)
         if not free and not dense and data.ndim == 1:  # weighted sum of rows of rhs
-            # Gathering at padding yields zeros, so its data are ignored.
+            # Gathering at padding yields zeros, so that its data are ignored.
             return jnp.tensordot(data, gathered, 1)
         if dense:
             contracted = ([k + 1 for k in dense], list(range(1, 1 + len(dense))))
@@ -198,7 +202,7 @@ def dot_type(
     """Returns the type of the product of a sparse array of `shape` and a dense array.
 
     Raises:
-      TypeError: if paired axes do not match, or dtypes differ.
+      TypeError: if the sizes of paired axes differ, or dtypes differ.
       NotImplementedError: if a batch axis of the product is not a batch axis of the sparse array.
     """
     pairs = check_pairs(name, numbers, shape, rhs.shape)
@@ -290,8 +294,8 @@ def _check_sparse_pairs(name: str, pairs: Pairs, side: int, p: BCOOProperties) -
     """Raises NotImplementedError if paired axes of one operand are of the wrong kind."""
     if any(pair[side] >= p.n_batch for pair in pairs.batch):
         raise NotImplementedError(
-            f"{name}: batch axes of the product must be batch axes of the sparse array, of which there "
-            f"are {p.n_batch}"
+            f"{name}: batch axes of the product must be batch axes of the sparse array, which has "
+            f"{p.n_batch} of them"
         )
     if any(not p.n_batch <= pair[side] < p.n_batch + p.n_sparse for pair in pairs.contracted):
         raise NotImplementedError(
@@ -371,13 +375,17 @@ def _spdot_general_type(
     pairs = check_pairs(name, dimension_numbers, lhs_spinfo.shape, rhs_spinfo.shape)
     if x.n_dense or y.n_dense:
         raise NotImplementedError(
-            f"{name}: products of two sparse arrays with dense axes are not supported: "
-            f"{lhs_spinfo} and {rhs_spinfo}; update_layout(n_dense=0) makes them sparse axes"
+            f"{name}: products of two sparse arrays with dense axes are not supported, but got "
+            f"{lhs_spinfo} and {rhs_spinfo}; convert them to sparse axes with "
+            "update_layout(n_dense=0)"
         )
     _check_sparse_pairs(name, pairs, 0, x)
     _check_sparse_pairs(name, pairs, 1, y)
     if lhs_indices.dtype != rhs_indices.dtype:
-        raise TypeError(f"{name}: dtypes of {lhs_indices} and {rhs_indices} must be equal")
+        raise TypeError(
+            f"{name}: the indices of both operands must have the same dtype, but got {lhs_indices} "
+            f"and {rhs_indices}"
+        )
 
     # Batch axes of the operands may have size 1, which broadcasts.
     x_batch = np.broadcast_shapes(lhs_data.shape[: x.n_batch], lhs_indices.shape[: x.n_batch])
@@ -409,8 +417,8 @@ def spdot_shape(
     y_batch = [j for j in pairs.y_free if j < n_batch[1]]
     if y_batch and any(i >= n_batch[0] for i in pairs.x_free):
         raise NotImplementedError(
-            "bcoo_dot_general: batch axes of the right operand after sparse axes of the left are "
-            "not supported"
+            "bcoo_dot_general: batch axes of the right operand cannot follow sparse axes of the "
+            "left operand in the result"
         )
     n = len(batch) + len(x_batch) + len(y_batch)
     return pairs.shape(x, y), n

@@ -34,7 +34,8 @@ def _check_broadcast(old: Shape, shape: Shape, dims: Sequence[int]) -> None:
         or any(n not in (1, shape[d]) for n, d in zip(old, dims, strict=True))
     ):
         raise ValueError(
-            f"bcoo_broadcast_in_dim: {old} does not broadcast to {shape} with axes {dims}"
+            f"bcoo_broadcast_in_dim: shape {old} does not broadcast to {shape} with "
+            f"broadcast_dimensions {dims}"
         )
 
 
@@ -43,14 +44,14 @@ def bcoo_broadcast_in_dim(
 ) -> BCOO:
     """Broadcasts a sparse array along new axes, and along axes of size 1.
 
-    New axes before all sparse axes become batch axes, those after them dense axes, and those in
-    between sparse axes.
+    New axes before all sparse axes become batch axes; new axes after all sparse axes become dense
+    axes; new axes in between become sparse axes.
 
     Args:
       mat: the array.
       shape: shape of the result.
-      broadcast_dimensions: for each axis of `mat`, the corresponding axis of the result;
-        increasing.
+      broadcast_dimensions: for each axis of `mat`, the corresponding axis of the result, in
+        increasing order.
       sharding: must be None.
 
     Raises:
@@ -70,7 +71,7 @@ def bcoo_broadcast_in_dim(
     for k in range(p.n_batch):
         data_batch[dims[k]] = mat.data.shape[k]
         indices_batch[dims[k]] = mat.indices.shape[k]
-    # Sizes of the dense axes: those of `mat` in their positions, else 1.
+    # Sizes of the dense axes: the sizes in `mat` at their positions, 1 at other positions.
     dense = [1] * (len(shape) - end)
     for k in range(first_dense, mat.ndim):
         dense[dims[k] - end] = mat.shape[k]
@@ -104,7 +105,7 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
 
     Args:
       operands: arrays of the same layout, whose shapes are equal except along `dimension`.
-      dimension: the axis.
+      dimension: axis along which the operands are joined.
 
     Raises:
       ValueError: if there are no operands, or if layouts or shapes do not match.
@@ -115,7 +116,9 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
     first = operands[0]
     dimension = operator.index(dimension)
     if not 0 <= dimension < first.ndim:
-        raise ValueError(f"bcoo_concatenate: no axis {dimension} in shape {first.shape}")
+        raise ValueError(
+            f"bcoo_concatenate: axis {dimension} is out of bounds for shape {first.shape}"
+        )
     if any((m.n_batch, m.n_dense) != (first.n_batch, first.n_dense) for m in operands):
         raise ValueError(
             "bcoo_concatenate: operands must have the same numbers of batch and dense axes"
@@ -126,7 +129,7 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
 
     if any(others(m) != others(first) for m in operands):
         raise ValueError(
-            f"bcoo_concatenate: shapes must be equal but for axis {dimension}, but got "
+            f"bcoo_concatenate: shapes must be equal except along axis {dimension}, but got "
             f"{[m.shape for m in operands]}"
         )
     extents = [m.shape[dimension] for m in operands]
@@ -161,7 +164,7 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
 def _shifted(
     mat: BCOO, axis: int, start: int, shape: Shape, index_dtype: DTypeLike
 ) -> tuple[Array, Array]:
-    """Returns (data, indices) of `mat` placed at `start` of the sparse axis `axis` of `shape`."""
+    """Returns (data, indices) of `mat`, placed at `start` along the sparse axis `axis` of `shape`."""
     indices = mat.indices.astype(index_dtype)
     shift = [start if mat.n_batch + k == axis else 0 for k in range(mat.n_sparse)]
     stored = is_stored(indices, mat.sparse_shape)[..., None]
@@ -173,7 +176,7 @@ def _shifted(
 def _among_zeros(
     mat: BCOO, axis: int, start: int, shape: Shape, index_dtype: DTypeLike
 ) -> tuple[Array, Array]:
-    """Returns (data, indices) of `mat` padded with zeros along the dense axis `axis` of `shape`."""
+    """Returns (data, indices) of `mat`, zero-padded along the dense axis `axis` of `shape`."""
     indices = mat.indices.astype(index_dtype)
     width = [(0, 0)] * mat.data.ndim
     width[axis - mat.n_sparse + 1] = (start, shape[axis] - start - mat.shape[axis])
@@ -229,7 +232,7 @@ def bcoo_reshape(
     Args:
       mat: the array.
       new_sizes: the new shape.
-      dimensions: a permutation that is applied to the axes first.
+      dimensions: permutation of the axes that is applied first.
       sharding: must be None.
 
     Raises:
@@ -237,7 +240,9 @@ def bcoo_reshape(
     """
     shape = _integers(new_sizes)
     if math.prod(shape) != mat.size:
-        raise ValueError(f"bcoo_reshape: the sizes of {mat.shape} and {shape} differ")
+        raise ValueError(
+            f"bcoo_reshape: shapes {mat.shape} and {shape} have different numbers of elements"
+        )
     if dimensions is not None:
         mat = bcoo_transpose(
             mat, permutation=check_permutation("bcoo_reshape", dimensions, mat.ndim)
@@ -278,7 +283,7 @@ def bcoo_reshape(
 
 
 def _prefix(sizes: Shape, start: int, group: Shape, old: Shape, new: Shape) -> int:
-    """Returns the end of the axes of `sizes`, from `start`, with as many elements as `group`."""
+    """Returns the end of the axes of `sizes` from `start` that have as many elements as `group`."""
     n_elements, end, held = math.prod(group), start, 1
     if not group:
         return start
@@ -292,8 +297,8 @@ def _prefix(sizes: Shape, start: int, group: Shape, old: Shape, new: Shape) -> i
 
 def _mixed(old: Shape, new: Shape) -> ValueError:
     return ValueError(
-        f"bcoo_reshape: from {old} to {new} would mix batch, sparse and dense axes; update_layout "
-        "changes their kinds first"
+        f"bcoo_reshape: reshaping from {old} to {new} would mix batch, sparse and dense axes; change "
+        "the layout first, with update_layout"
     )
 
 
@@ -305,7 +310,9 @@ def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
     """
     axes = _integers(dimensions)
     if len(set(axes)) < len(axes) or any(not 0 <= k < operand.ndim for k in axes):
-        raise ValueError(f"bcoo_rev: no axes {axes} in shape {operand.shape}")
+        raise ValueError(
+            f"bcoo_rev: axes {axes} are repeated or out of bounds for shape {operand.shape}"
+        )
     p = operand.properties
     batch = [k for k in axes if k < p.n_batch]
     sparse = [k - p.n_batch for k in axes if p.n_batch <= k < p.n_batch + p.n_sparse]
@@ -356,7 +363,7 @@ def _without(
 ) -> tuple[Array, Array]:
     """Drops all sparse axes but `remaining`; returns (data, indices).
 
-    Padding stays marked by its indices, or if no sparse axis remains, by data that are zero.
+    Padding stays marked by its indices or, if no sparse axis remains, by data that are zero.
     """
     if remaining:
         at = jnp.stack([indices[..., k] for k in remaining], -1)
@@ -381,12 +388,14 @@ def bcoo_slice(
     starts, limits = _integers(start_indices), _integers(limit_indices)
     steps = (1,) * mat.ndim if strides is None else _integers(strides)
     if not len(starts) == len(limits) == len(steps) == mat.ndim:
-        raise ValueError(f"bcoo_slice: bounds must be given for each axis of {mat.shape}")
+        raise ValueError(f"bcoo_slice: expected bounds for each axis of shape {mat.shape}")
     if any(
         not 0 <= a <= b <= n or s < 1
         for a, b, s, n in zip(starts, limits, steps, mat.shape, strict=True)
     ):
-        raise ValueError(f"bcoo_slice: no {starts=}, {limits=}, {steps=} in shape {mat.shape}")
+        raise ValueError(
+            f"bcoo_slice: {starts=}, {limits=} and {steps=} are invalid for shape {mat.shape}"
+        )
     shape = tuple(-(-(b - a) // s) for a, b, s in zip(starts, limits, steps, strict=True))
     p = mat.properties
     first_dense = p.n_batch + p.n_sparse
@@ -417,7 +426,7 @@ def bcoo_slice(
 
 
 def _cut(mat: BCOO, data: Array, at: Array, inside: Array, shape: Shape) -> BCOO:
-    """Returns an array of the blocks that are `inside`, at indices `at`, with `nse` reduced."""
+    """Returns an array of the blocks that are `inside`, at indices `at`, with a reduced `nse`."""
     p = mat.properties
     new = shape[p.n_batch : p.n_batch + p.n_sparse]
     at = jnp.where(inside[..., None], at, padding(at.shape, new, at.dtype))
@@ -441,11 +450,13 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
     sizes = _integers(slice_sizes)
     starts = [jnp.asarray(s) for s in start_indices]
     if len(sizes) != mat.ndim or len(starts) != mat.ndim:
-        raise ValueError(f"bcoo_dynamic_slice: a start and a size for each axis of {mat.shape}")
+        raise ValueError(
+            f"bcoo_dynamic_slice: expected a start index and a size for each axis of {mat.shape}"
+        )
     if any(not 0 <= n <= full for n, full in zip(sizes, mat.shape, strict=True)):
-        raise ValueError(f"bcoo_dynamic_slice: no {sizes=} in shape {mat.shape}")
+        raise ValueError(f"bcoo_dynamic_slice: {sizes=} are invalid for shape {mat.shape}")
     if any(s.ndim for s in starts):
-        raise TypeError("bcoo_dynamic_slice: starts must be scalars")
+        raise TypeError("bcoo_dynamic_slice: start indices must be scalars")
     p = mat.properties
     first_dense = p.n_batch + p.n_sparse
     dtype = mat.indices.dtype
@@ -482,13 +493,13 @@ def bcoo_gather(
     mode: str | lax.GatherScatterMode | None = None,
     fill_value: ArrayLike | None = None,
 ) -> BCOO:
-    """Computes `lax.gather` of a sparse array, for gathers that indexing by integers creates.
+    """Computes `lax.gather` of a sparse array, for the gathers that integer indexing creates.
 
     Axes of `start_indices` become batch axes of the result.
 
     Raises:
-      NotImplementedError: for batching dimensions, for modes other than "clip" and
-        "promise_in_bounds", for a `fill_value`, or if the axes of slices are not the last ones of
+      NotImplementedError: if there are batching dimensions or a `fill_value`, if the mode is
+        neither "clip" nor "promise_in_bounds", or if the axes of slices are not the last axes of
         the result.
     """
     del unique_indices, indices_are_sorted
@@ -501,15 +512,15 @@ def bcoo_gather(
         raise NotImplementedError("bcoo_gather: operand_batching_dims must be empty")
     if parsed not in (lax.GatherScatterMode.PROMISE_IN_BOUNDS, lax.GatherScatterMode.CLIP):
         raise NotImplementedError(
-            f"bcoo_gather: mode must be 'clip' or 'promise_in_bounds', got {mode}"
+            f"bcoo_gather: mode must be 'clip' or 'promise_in_bounds', but got {mode}"
         )
     if fill_value is not None:
-        raise NotImplementedError("bcoo_gather: fill_value is for arrays that are not sparse")
+        raise NotImplementedError("bcoo_gather: fill_value is not supported for sparse arrays")
     n_outer = at.ndim - 1
     rank = operand.ndim - len(numbers.collapsed_slice_dims)
     if numbers.offset_dims != tuple(range(n_outer, n_outer + rank)):
         raise NotImplementedError(
-            f"bcoo_gather: axes of slices must be the last of the result, but got {numbers}"
+            f"bcoo_gather: axes of slices must be the last axes of the result, but got {numbers}"
         )
 
     def one(start: Array) -> BCOO:
@@ -541,7 +552,9 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
     """
     axes = tuple(k + mat.ndim if k < 0 else k for k in _integers(axes))
     if len(set(axes)) < len(axes) or any(not 0 <= k < mat.ndim for k in axes):
-        raise ValueError(f"bcoo_reduce_sum: no axes {axes} in shape {mat.shape}")
+        raise ValueError(
+            f"bcoo_reduce_sum: axes {axes} are repeated or out of bounds for shape {mat.shape}"
+        )
     if not axes:
         return mat
     p = mat.properties

@@ -1,4 +1,4 @@
-"""Operations that JAX implements as TPU kernels, compiled here like any other function."""
+"""Operations that JAX implements as TPU kernels; jitney compiles them like any other function."""
 
 from jitney.core.util.lazy import listing
 

@@ -1,7 +1,7 @@
 """Attention with masks that are computed from positions.
 
-JAX's kernels skip blocks of queries and keys that are masked out. Here the same results are
-computed by dense matrix products.
+JAX's kernels skip blocks of queries and keys that are masked out. jitney computes the same results
+by dense matrix products.
 """
 
 from jitney.core.util.lazy import listing

@@ -4,8 +4,8 @@ For queries q [heads, queries, d], keys k [groups, keys, d] and values v [groups
 
     out[h] = softmax(cap(q[h] k[g]^T), where mask[h]) v[g],      g = h // (heads // groups)
 
-Products are accumulated in float32. Logits are not scaled; callers scale q. If all heads share one
-group (`mqa`), k and v have no group axis.
+Products are accumulated in float32. Logits are not scaled, so callers must scale q. If all heads
+share one group (`mqa`), k and v have no group axis.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ class SplashAttentionKernel:
       is_mqa: whether all heads share one k and v.
       save_residuals: whether to also return the logarithm of the softmax denominator.
       mask_value: value that replaces the logits of masked keys.
-      attn_logits_soft_cap: logits p are replaced by `cap * tanh(p / cap)`, unless None.
-      residual_checkpoint_name: name of the results for `jax.checkpoint` policies.
+      attn_logits_soft_cap: value `cap` that limits logits: each logit p is replaced by
+        `cap * tanh(p / cap)`; None for no limit.
+      residual_checkpoint_name: name of the results for policies of `jax.checkpoint`.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class SplashAttentionKernel:
     ) -> None:
         if len(mask.shape) != 3:
             raise ValueError(
-                f"splash attention: mask must have shape [heads, queries, keys], got {mask.shape}"
+                f"splash attention: mask must have shape [heads, queries, keys], but got {mask.shape}"
             )
         self.mask = jnp.asarray(mask[:, :, :] if isinstance(mask, Mask) else mask)
         self.is_mqa = is_mqa
@@ -79,13 +80,14 @@ class SplashAttentionKernel:
         """Computes attention; see the module docstring.
 
         Args:
-          q: [heads, queries, d].
-          k: [groups, keys, d], or [keys, d] for `mqa`.
-          v: [groups, keys, dv], or [keys, dv] for `mqa`.
+          q: queries [heads, queries, d].
+          k: keys [groups, keys, d], or [keys, d] for `mqa`.
+          v: values [groups, keys, dv], or [keys, dv] for `mqa`.
           segment_ids: segment ids of queries and keys.
-          sinks: a logit for each head that is added to the softmax denominator, without a value.
+          sinks: logit for each head, whose exponential is added to the softmax denominator.
 
-        Returns: [heads, queries, dv]; with `save_residuals` (that, (log of the denominator,)).
+        Returns: array [heads, queries, dv]; with `save_residuals`, a pair of this array and a tuple
+          of the logarithm of the denominator.
 
         Raises:
           ValueError: if the shapes are inconsistent.
@@ -95,9 +97,9 @@ class SplashAttentionKernel:
         heads, groups = q.shape[0], k.shape[0]
         if heads % groups or self.mask.shape != (heads, q.shape[1], k.shape[1]):
             raise ValueError(
-                f"splash attention: q {q.shape}, k {k.shape} and the mask {self.mask.shape} do "
-                "not match; the mask must have shape [heads, queries, keys], and the number of "
-                "heads of k must divide that of q."
+                f"splash attention: shapes of q {q.shape}, k {k.shape} and the mask "
+                f"{self.mask.shape} do not match; the mask must have shape [heads, queries, keys], "
+                "and the number of heads of k must divide the number of heads of q"
             )
         of_group = (groups, heads // groups)
         grouped = q.reshape((*of_group, *q.shape[1:])).astype("float32")
@@ -140,8 +142,8 @@ def _make(
 ) -> SplashAttentionKernel:
     """Returns the attention function for `mask`, a `Mask` or an array [heads, queries, keys].
 
-    Options that determine how JAX's kernel is scheduled (blocks, shards, memory) affect no results,
-    and are ignored.
+    Options that determine the schedule of JAX's kernel (blocks, shards, memory) do not affect
+    results, and are ignored.
     """
     return SplashAttentionKernel(
         mask,
@@ -154,7 +156,7 @@ def _make(
 
 
 def _reference(mask: Any, is_mqa: bool, backward_impl: str = "vanilla") -> Any:
-    """Returns an attention function for `mask` that accepts the options of `_make` in each call."""
+    """Returns an attention function for `mask` that takes the options of `_make` in each call."""
 
     def attention(
         q: Array,

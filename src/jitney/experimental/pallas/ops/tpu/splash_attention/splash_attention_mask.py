@@ -29,7 +29,7 @@ class Mask:
 
     def __bool__(self) -> bool:
         raise NotImplementedError(
-            "a mask has no truth value; combine masks by `&` and `|`, not by `and` and `or`"
+            "a mask has no truth value; combine masks with `&` and `|` instead of `and` and `or`"
         )
 
     def __or__(self, other: Mask) -> Mask:
@@ -97,12 +97,14 @@ class _Computed(Mask):
 
 def _two(idx: Any, mask: Mask) -> tuple[slice, slice]:
     if not isinstance(idx, tuple) or len(idx) != 2:
-        raise NotImplementedError(f"{type(mask).__name__} takes two slices, got {idx!r}")
+        raise NotImplementedError(
+            f"{type(mask).__name__} must be indexed by two slices, but got {idx!r}"
+        )
     return idx[0], idx[1]
 
 
 class CausalMask(_Computed):
-    """A mask by which a query attends to the keys up to its position, shifted by `offset`."""
+    """A mask for which a query attends to the keys up to its own position plus `offset`."""
 
     def __init__(self, shape: tuple[int, int], offset: int = 0, shard_count: int = 1) -> None:
         super().__init__(shape, offset)
@@ -112,11 +114,11 @@ class CausalMask(_Computed):
 
 
 class LocalMask(_Computed):
-    """A mask by which a query attends to the keys in a window around its position.
+    """A mask for which a query attends to the keys in a window around its position.
 
     Args:
-      shape: number of queries and number of keys.
-      window_size: number of keys before and after the query's position; None for no limit.
+      shape: numbers of queries and keys.
+      window_size: numbers of keys before and after the position of the query; None for no limit.
       offset: position of the first query.
     """
 
@@ -144,7 +146,7 @@ class LocalMask(_Computed):
 
 
 class FullMask(_Computed):
-    """A mask by which every query attends to every key."""
+    """A mask for which every query attends to every key."""
 
     def __init__(self, _shape: tuple[int, int]) -> None:
         super().__init__(_shape)
@@ -161,9 +163,11 @@ class NumpyMask(Mask):
 
     def __post_init__(self) -> None:
         if self.array.ndim != 2:
-            raise ValueError(f"NumpyMask: array must have two axes, got shape {self.array.shape}")
+            raise ValueError(
+                f"NumpyMask: array must have two axes, but got shape {self.array.shape}"
+            )
         if self.array.dtype != np.bool_:
-            raise ValueError(f"NumpyMask: array must be boolean, got {self.array.dtype}")
+            raise ValueError(f"NumpyMask: array must be boolean, but got {self.array.dtype}")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -187,10 +191,12 @@ class MultiHeadMask(Mask):
 
     def __post_init__(self) -> None:
         if not self.masks:
-            raise ValueError("MultiHeadMask: there has to be at least one mask")
+            raise ValueError("MultiHeadMask: expected at least one mask, but got none")
         shapes = {mask.shape for mask in self.masks}
         if len(shapes) > 1:
-            raise ValueError(f"MultiHeadMask: masks must have one shape, got {sorted(shapes)}")
+            raise ValueError(
+                f"MultiHeadMask: masks must have the same shape, but got {sorted(shapes)}"
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -198,7 +204,9 @@ class MultiHeadMask(Mask):
 
     def __getitem__(self, idx: Any) -> np.ndarray:
         if not isinstance(idx, tuple) or len(idx) != 3:
-            raise NotImplementedError(f"MultiHeadMask takes a head and two slices, got {idx!r}")
+            raise NotImplementedError(
+                f"MultiHeadMask must be indexed by a head and two slices, but got {idx!r}"
+            )
         head, *slices = idx
         if isinstance(head, slice):
             return np.stack([mask[tuple(slices)] for mask in self.masks[head]])
