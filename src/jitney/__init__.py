@@ -1,4 +1,4 @@
-"""jitney: JAX's programming model for CPUs, with its own compiler."""
+"""jitney: JAX's programming model for CPUs, on a compiler of its own."""
 
 from jitney import version, wiring
 from jitney.core.diagnostics import tracebacks

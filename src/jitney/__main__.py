@@ -1,4 +1,4 @@
-"""`python -m jitney program.py`: runs a program that imports jax on this package."""
+"""`python -m jitney program.py`: runs a program that imports jax with jitney in its place."""
 
 import sys
 

@@ -1,6 +1,6 @@
-"""`jax._src`: JAX's private modules, as far as programs and libraries use them.
+"""`jax._src`: those of JAX's private modules that programs and libraries use.
 
-This package contains no modules; `jitney.private` creates each of them when it is imported.
+This package contains no module files; `jitney.private` creates each module when it is imported.
 """
 
 from jitney.private import modules

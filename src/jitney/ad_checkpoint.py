@@ -1,4 +1,4 @@
-"""`jax.ad_checkpoint`: rematerialization; the functions around `jax.checkpoint`."""
+"""`jax.ad_checkpoint`: rematerialization: `jax.checkpoint` and related functions."""
 
 from typing import TYPE_CHECKING
 

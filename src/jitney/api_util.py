@@ -29,8 +29,8 @@ def flatten_fun(
 ) -> list[Value]:
     """Calls `f` with flat arguments, and flattens the result.
 
-    `in_tree` is the structure of (args, kwargs). The auxiliary output is the structure of the
-    result.
+    `in_tree` is the structure of (args, kwargs). The structure of the result is the auxiliary
+    output.
     """
     return _stored(FlatFunction(f, in_tree, has_kwargs=True), store, leaves)
 
@@ -60,7 +60,7 @@ def debug_info(
     sourceinfo: str | None = None,
     signature: inspect.Signature | None = None,
 ) -> DebugInfo:
-    """Returns debug information on a traced function: its source and its argument names.
+    """Returns debug information on a traced function: its source location and argument names.
 
     Args:
       traced_for: name of the transformation, for messages.
@@ -69,8 +69,8 @@ def debug_info(
       kwargs: keyword arguments.
       static_argnums: positions of static arguments.
       static_argnames: names of static arguments.
-      sourceinfo: source location; by default that of `fun`.
-      signature: signature; by default that of `fun`.
+      sourceinfo: source location; by default the location of `fun`.
+      signature: signature; by default the signature of `fun`.
     """
     spec = CallSpec(
         signature or signature_of(fun), tuple(static_argnums), frozenset(static_argnames), (),
@@ -87,9 +87,9 @@ def argnums_partial(
     args: Sequence[PyTree],
     require_static_args_hashable: bool = True,
 ) -> tuple[lu.WrappedFun, tuple[object, ...]]:
-    """Binds all arguments but those at `dyn_argnums`.
+    """Binds all arguments except those at `dyn_argnums`.
 
-    Returns: the function of the other arguments, and these arguments.
+    Returns: a function of the arguments at `dyn_argnums`, and a tuple of these arguments.
 
     Raises:
       ValueError: if `require_static_args_hashable` is set and a bound argument is not hashable.
@@ -126,7 +126,7 @@ def donation_vector(
     in_tree: PyTreeDef,
     kws: bool = True,
 ) -> tuple[bool, ...]:
-    """Returns for each leaf of the arguments whether it is donated."""
+    """Returns a flag for each leaf of the arguments, which states whether the leaf is donated."""
     positional, *named = in_tree.children() if kws else [in_tree]
     flags: list[bool] = []
     for i, tree in enumerate(positional.children()):
@@ -162,7 +162,7 @@ def flatten_axes(
     kws: bool = False,
     tupled_args: bool = False,
 ) -> list[object]:
-    """Flattens `axis_tree`, a prefix of `treedef`, to a leaf for each leaf of `treedef`.
+    """Flattens `axis_tree`, a prefix of `treedef`, to a list with an entry for each leaf.
 
     Raises:
       ValueError: if `axis_tree` is not a prefix of `treedef`.
@@ -172,7 +172,7 @@ def flatten_axes(
         return pytrees.broadcast_prefix(axis_tree, full, is_leaf=lambda x: x is None)
     except ValueError as error:
         raise ValueError(
-            f"{name} has to be a tree prefix of the values that it applies to, {treedef}, but is "
+            f"{name} has to be a tree prefix of the values that it applies to, {treedef}, but got "
             f"{axis_tree!r}"
         ) from error
 

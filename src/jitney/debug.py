@@ -1,4 +1,4 @@
-"""`jax.debug`: printing from and inspecting programs while they run."""
+"""`jax.debug`: functions that print values of programs, or inspect them, while programs run."""
 
 from jitney.api.debugging.callbacks import (
     debug_callback as callback,

@@ -1,4 +1,4 @@
-"""`jax.dtypes`: element types and type promotion. See `jitney.core.types.dtypes`."""
+"""`jax.dtypes`: dtypes and type promotion. See `jitney.core.types.dtypes`."""
 
 from __future__ import annotations
 
@@ -45,6 +45,6 @@ def scalar_type_of(x: ArrayLike | DTypeLike) -> type:
         if issubdtype(dtype, kind):
             return scalar_type
     raise TypeError(
-        f"scalar_type_of: none of bool, int, float and complex has dtype {dtype}, the dtype of "
-        f"{x!r}"
+        f"scalar_type_of: expected a boolean, integer, floating or complex dtype, but {x!r} has dtype "
+        f"{dtype}"
     )

@@ -1,4 +1,4 @@
-"""`jax.errors`: the errors of the public API. `docs/errors.md` explains causes and remedies."""
+"""`jax.errors`: the errors of the public API. `docs/errors.md` explains their causes and fixes."""
 
 from jitney.core.diagnostics.errors import (
     ConcretizationTypeError as ConcretizationTypeError,

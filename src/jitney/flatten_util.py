@@ -23,7 +23,7 @@ __dir__ = listing(__name__)
 
 
 class _Unravel:
-    """A function from a vector to a pytree; equal for equal structures, shapes and dtypes."""
+    """A function from a vector to a pytree; compares equal if structure, shapes and dtypes do."""
 
     def __init__(
         self,
@@ -39,7 +39,8 @@ class _Unravel:
         vector_dtype = getattr(vector, "dtype", None) or dtypes.dtype(vector)
         if any(kind != dtype for kind in kinds) and vector_dtype != dtype:
             raise TypeError(
-                f"unravel: the vector must have dtype {dtype}, as when raveled, but has {vector_dtype}"
+                f"unravel: the vector must have dtype {dtype}, like the result of ravel_pytree, but "
+                f"has {vector_dtype}"
             )
         sizes = [math.prod(s) for s in shapes]
         if not sizes:
@@ -66,9 +67,9 @@ def ravel_pytree(pytree: _T) -> tuple[Array, Callable[[ArrayLike], _T]]:
     Args:
       pytree: pytree of arrays and scalars, which are promoted to a common dtype.
 
-    Returns: the vector, and the inverse: a function from such a vector to a pytree of the
-      structure, shapes and dtypes of `pytree`. It raises TypeError for a vector of another dtype if
-      the leaves differ in dtype.
+    Returns: (vector, unravel), where `unravel` converts a vector of this size to a pytree with the
+      structure, shapes and dtypes of `pytree`. If the leaves have different dtypes, it raises
+      TypeError for vectors whose dtype is not that of the returned vector.
 
     Example:
       >>> vector, unravel = jax.flatten_util.ravel_pytree({"a": 1.0, "b": jnp.array([2.0, 3.0])})

@@ -1,9 +1,9 @@
 """`jax.image`: resampling of images, and of arrays of any rank.
 
-Each axis is resampled separately: the result is a product with a matrix of weights, one column for
-each sample. The weight of an element is the value of a kernel at its distance from the sample, and
-each column is divided by its sum. With `antialias`, kernels are widened to the distance of the
-samples where that is more than one element.
+Each axis is resampled separately, by a product with a matrix of weights that has one column for
+each sample. The weight of an element is the value of a kernel at its distance from the sample; each
+column is divided by its sum. If `antialias` is True and samples are more than one element apart,
+the kernel is widened to the distance between samples.
 
 Sources: Keys, Cubic convolution interpolation for digital image processing, 1981 (cubic); Duchon,
 Lanczos filtering in one and two dimensions, 1979 (lanczos3, lanczos5).
@@ -37,7 +37,7 @@ __dir__ = listing(__name__)
 
 
 class ResizeMethod(enum.Enum):
-    """A method of interpolation; `from_string` accepts the names that functions accept."""
+    """A method of interpolation. `from_string` converts the names that functions accept."""
 
     NEAREST = 0
     LINEAR = 1
@@ -55,7 +55,7 @@ class ResizeMethod(enum.Enum):
         """
         if s not in _METHODS:
             raise ValueError(
-                f"resize: `method` must be one of {', '.join(map(repr, _METHODS))}, but is {s!r}"
+                f"resize: `method` must be one of {', '.join(map(repr, _METHODS))}, but got {s!r}"
             )
         return _METHODS[s]
 
@@ -87,7 +87,7 @@ def _lanczos(x: Array, radius: float) -> Array:
 
 
 def _keys_cubic(x: Array, a: float) -> Array:
-    """Computes Keys' piecewise cubic kernel, of slope `a` at distance 1, and 0 from 2 on."""
+    """Computes Keys' piecewise cubic kernel, which has slope `a` at 1, and is 0 for x >= 2."""
     inner = ((a + 2) * x - (a + 3)) * x * x + 1
     outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
     return jnp.where(x >= 2, 0.0, jnp.where(x >= 1, outer, inner))
@@ -103,12 +103,12 @@ _KERNELS: dict[ResizeMethod, Callable[[Array], Array]] = {
 
 
 def _centers(samples: int, step: ArrayLike, translation: ArrayLike, dtype: np.dtype[Any]) -> Array:
-    """Returns the positions of samples, in elements; the points of both grids are cell centers."""
+    """Returns the positions of samples, in units of elements; points are the centers of cells."""
     return (jnp.arange(samples, dtype=dtype) + 0.5) * step - translation * step - 0.5
 
 
 def _normalized(weights: Array, total: Array) -> Array:
-    """Divides columns by their sums; a column whose sum is nearly 0 becomes 0."""
+    """Divides columns by their sums; columns whose sums are nearly 0 become 0."""
     total = total[None]
     sees = jnp.abs(total) > 1000 * float(np.finfo(np.float32).eps)
     return jnp.where(sees, weights / jnp.where(total != 0, total, 1), 0)
@@ -133,7 +133,7 @@ def _weights(
 def _weights_beyond_borders(
     elements: int, samples: int, scale: ArrayLike, translation: ArrayLike
 ) -> Array:
-    """Returns `_weights` with the border elements repeated twice beyond each border."""
+    """Computes `_weights` as if the outermost elements were repeated twice beyond the borders."""
     dtype = jnp.result_type(scale, translation)
     centers = _centers(samples, 1 / scale, translation, dtype)
     first = jnp.floor(centers)
@@ -183,8 +183,8 @@ def _method(method: str | ResizeMethod) -> ResizeMethod:
 def _same_rank(name: str, x: Array, shape: Sequence[int]) -> None:
     if len(shape) != x.ndim:
         raise ValueError(
-            f"{name}: `shape` must be one size for each axis of the image, but it is "
-            f"{tuple(shape)} and the image has shape {x.shape}"
+            f"{name}: `shape` must have one size for each axis of the image, of shape {x.shape}, "
+            f"but got {tuple(shape)}"
         )
 
 
@@ -200,21 +200,22 @@ def scale_and_translate(
 ) -> Array:
     """Scales and translates an image, and samples the result at the centers of pixels.
 
-    A point x of the image moves to x * `scale` + `translation`, where the upper left corner is 0.
-    Samples outside the image are 0, except for "cubic-pytorch" without `antialias`.
+    A point x of the image is mapped to x * `scale` + `translation`, where the upper left corner of
+    the image is 0. Samples outside the image are 0, except for "cubic-pytorch" without `antialias`.
 
     Args:
       image: array of n axes; integers are converted to floats.
-      shape: sizes of the result; those of axes not in `spatial_dims` must not change.
+      shape: n sizes of the result; the sizes of axes not in `spatial_dims` must not change.
       spatial_dims: d axes to resample.
-      scale, translation: arrays of shape (d,); both may be traced and differentiated.
+      scale, translation: arrays of shape (d,), which can be traced and differentiated.
       method: "linear" ("bilinear", "trilinear", "triangle"), "cubic" ("bicubic", "tricubic"; Keys'
-        kernel with a = -0.5), "cubic-pytorch" ("bicubic-pytorch"; without antialiasing a = -0.75,
-        with the elements at the border repeated beyond it), "lanczos3" or "lanczos5".
-      antialias: whether to widen kernels where the image shrinks.
+        kernel with a = -0.5), "cubic-pytorch" ("bicubic-pytorch"; without antialiasing, a = -0.75
+        and border elements are repeated beyond the border), "lanczos3" or "lanczos5".
+      antialias: whether to widen the kernel along axes where the image shrinks.
       precision: precision of the products; see `lax.dot_general`.
 
-    Returns: array of `shape` and the dtype of the image, or the default float for integers.
+    Returns: array of shape `shape`, with the dtype of the image, or the default float dtype for
+      integers.
 
     Raises:
       ValueError: if `shape` does not have n sizes, the method is "nearest" or unknown, or `scale`
@@ -233,19 +234,19 @@ def scale_and_translate(
     if way is ResizeMethod.NEAREST:
         # The derivatives with respect to scale and translation would be 0 everywhere.
         raise ValueError(
-            "scale_and_translate: `method` must be a smooth kernel, as 'linear', but it is "
-            f"{method!r}; `resize` supports nearest neighbors"
+            "scale_and_translate: `method` must have a smooth kernel, such as 'linear', but got "
+            f"{method!r}; use `resize` for nearest neighbors"
         )
     axes = canonical_axes(spatial_dims, x.ndim)
     if scale.shape != (len(axes),) or translation.shape != (len(axes),):
         raise ValueError(
             f"scale_and_translate: scale and translation must have one element for each of the "
-            f"{len(axes)} spatial_dims, but have shapes {scale.shape} and {translation.shape}"
+            f"{len(axes)} spatial_dims, but got shapes {scale.shape} and {translation.shape}"
         )
     for name, operand in (("scale", scale), ("translation", translation)):
         if not is_floating(operand.dtype):
             raise ValueError(
-                f"scale_and_translate: {name} must be floating, but is {operand.dtype}"
+                f"scale_and_translate: {name} must be floating, but got {operand.dtype}"
             )
     return _scale_and_translate(
         x, tuple(shape), axes, scale, translation, way, antialias, precision
@@ -275,12 +276,13 @@ def resize(
       image: array of n axes; integers are converted to floats, unless the method is "nearest".
       shape: n sizes of the result.
       method: "nearest", or any method of `scale_and_translate`. Samples near a border are weighted
-        averages of the elements within reach of the kernel.
-      antialias: whether to widen kernels where the image shrinks; no effect for "nearest".
+        averages of the elements that the kernel covers.
+      antialias: whether to widen the kernel along axes where the image shrinks; no effect for
+        "nearest".
       precision: precision of the products; see `lax.dot_general`.
 
-    Returns: array of `shape` and the dtype of the image, or the default float for integers, unless
-      the method is "nearest".
+    Returns: array of shape `shape`, with the dtype of the image. For integers it is the default
+      float dtype, unless the method is "nearest".
 
     Raises:
       ValueError: if `shape` does not have n sizes, or the method is unknown.

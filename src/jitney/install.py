@@ -2,12 +2,12 @@
 
 After `install_as_jax()`, `jax.numpy` is the module `jitney.numpy` itself under a second name, and
 likewise for each public module, so that no module exists twice. Only `jax` is a separate object: it
-has JAX's version number, and looks everything else up in `jitney`.
+has the version number of JAX, and looks up everything else in `jitney`.
 
-Processes that `multiprocessing` spawns import the program again, in a fresh interpreter, and need
-the same finder before that. They first receive the parent's `sys.path`, so its entries install the
-finder (`_Entry`). Other subprocesses are not affected: they import what they would without this
-package.
+Processes that `multiprocessing` spawns import the program again, in a fresh interpreter, which must
+have the same finder by then. These processes receive the `sys.path` of the parent process first;
+therefore an entry of it installs the finder (`_Entry`). Other subprocesses are not affected: in
+them, `import jax` imports JAX.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def _own_name(fullname: str) -> str:
 def _as_jax(package: ModuleType) -> ModuleType:
     """Returns the module `jax`, which has the names of `package`.
 
-    It is a plain module that caches the names it has looked up, so that `jax.Array` is as fast as a
-    global: libraries look such names up for each node of a tree.
+    It is a plain module that caches the names that it has looked up, so that `jax.Array` is as fast
+    as a global; libraries look up such names for each node of a pytree.
     """
     jax = ModuleType("jax", package.__doc__)
 
@@ -79,7 +79,7 @@ def _as_jax(package: ModuleType) -> ModuleType:
 class _Loader(importlib.abc.Loader):
     """A loader of modules of this package that gives them the names of JAX's modules.
 
-    Libraries that support several array packages read the `__name__` of a namespace.
+    Libraries that support several array packages identify a namespace by its `__name__`.
     """
 
     def __init__(self, module: ModuleType) -> None:
@@ -97,7 +97,7 @@ class _Loader(importlib.abc.Loader):
             return
         assert module.__spec__ is not None
         name = module.__spec__.name
-        # The import system has set the spec of the second name on the module.
+        # The import system has assigned the spec of the second name to the module.
         module.__spec__ = self._spec
         module.__name__ = name
         # Submodules are looked up under the new name from here on (`core.util.lazy`).
@@ -113,11 +113,11 @@ class JaxFinder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Returns the spec for names in `jax` and `jaxlib`, None for others.
+        """Returns the spec for names in `jax` and `jaxlib`, and None for other names.
 
         Raises:
           ModuleNotFoundError: if this package has no such module. Other finders must not be
-            consulted: they would search this package's folder and load a second copy.
+            consulted, because they would search the folder of this package and load a second copy.
         """
         parts = fullname.split(".")
         if parts[0] not in _ROOTS:
@@ -168,7 +168,8 @@ def _is_spawning() -> bool:
 def _prepare_forkserver() -> None:
     """Redirects `import jax` in a fork server before it loads the modules of the program.
 
-    Newer Python versions load the program's main module there first; the workers do so instead.
+    Newer Python versions load the main module of the program in the fork server first; here, the
+    workers do so instead.
     """
     server: Any = sys.modules.get("multiprocessing.forkserver")
     modules = getattr(getattr(server, "_forkserver", None), "_preload_modules", None)
@@ -181,7 +182,7 @@ _PRELOADED = "jitney.cli.preloaded"
 
 
 def _arrive(entry: str) -> _Entry:
-    """Redirects `import jax` in a spawned process; returns the entry of its `sys.path`."""
+    """Redirects `import jax` in a spawned process; returns the entry for its `sys.path`."""
     install_as_jax()
     return _Entry(entry)
 
@@ -194,9 +195,9 @@ def is_installed() -> bool:
 def install_as_jax() -> None:
     """Redirects `import jax`, and all imports from it, to this package.
 
-    Call it before anything imports jax, or run a program as `python -m jitney program.py`. It
-    applies to this process, those that it forks, and those that `multiprocessing` or joblib spawn
-    for it.
+    Call this function before jax is imported, or run a program as `python -m jitney program.py`. It
+    affects this process, processes that it forks, and processes that `multiprocessing` or joblib
+    spawn for it.
 
     Raises:
       RuntimeError: if another jax has already been imported.
@@ -205,8 +206,8 @@ def install_as_jax() -> None:
         return
     if "jax" in sys.modules:
         raise RuntimeError(
-            "install_as_jax: another jax is imported already, from "
-            f"{getattr(sys.modules['jax'], '__file__', None)}; call install_as_jax() before it"
+            "install_as_jax: another jax has already been imported, from "
+            f"{getattr(sys.modules['jax'], '__file__', None)}; call install_as_jax() before that"
         )
     sys.meta_path.insert(0, JaxFinder())
     sys.path[:] = [_Entry(entry) if type(entry) is str else entry for entry in sys.path]

@@ -1,4 +1,4 @@
-"""`jax.lib`: the version of jaxlib; its other contents are in `jax.extend` and `jax.dlpack`."""
+"""`jax.lib`: the version of jaxlib; its former contents are in `jax.extend` and `jax.dlpack`."""
 
 from jitney.core.util.lazy import listing
 from jitney.version import __version__ as __version__

@@ -1,6 +1,6 @@
-"""`jax.monitoring`: listeners to events and durations in a process.
+"""`jax.monitoring`: listeners for events and durations in a process.
 
-jitney reports the durations of tracing, lowering and compilation: see
+jitney reports the durations of tracing, lowering and compilation; see
 `jitney.core.settings.compile_log`.
 """
 

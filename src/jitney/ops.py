@@ -48,21 +48,21 @@ def segment_sum(
 
     Args:
       data: array whose rows, along the first axis, are reduced.
-      segment_ids: integer array with the segment of each row.
+      segment_ids: integer array of the segment of each row.
       num_segments: number of segments, static under `jit`; by default the maximum of `segment_ids`
         plus 1.
-      indices_are_sorted: promises that `segment_ids` ascend.
-      unique_indices: promises that no two of `segment_ids` are equal.
-      bucket_size: number of consecutive rows that are reduced separately, before their results are
-        combined; all by default.
-      mode: how rows whose segment is out of range are treated: "drop" (the default) or "clip".
+      indices_are_sorted: whether `segment_ids` is known to be in ascending order.
+      unique_indices: whether the elements of `segment_ids` are known to be unique.
+      bucket_size: number of consecutive rows that are reduced separately before the results are
+        combined; by default all rows are reduced together.
+      mode: treatment of rows whose segment is out of bounds: "drop" (the default) or "clip".
       out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Returns: array of shape (num_segments, *data.shape[1:]) and the dtype of `data`.
 
     Raises:
       ConcretizationTypeError: if the number of segments is traced.
-      ValueError: if there is not one row for each element of `segment_ids`.
+      ValueError: if the number of rows is not the number of elements of `segment_ids`.
 
     Example:
       >>> prices, shops = jnp.array([1.0, 2.0, 4.0]), jnp.array([2, 0, 2])
@@ -85,7 +85,7 @@ def segment_prod(
 ) -> Array:
     """Computes the product of the rows of each segment, which is 1 for empty segments.
 
-    The arguments are those of `segment_sum`.
+    See `segment_sum` for the arguments.
     """
     return _reduced(scatter_mul, 1, reductions.prod, data, segment_ids, num_segments,
                     indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)  # fmt: skip
@@ -103,7 +103,7 @@ def segment_max(
 ) -> Array:
     """Computes the maximum of the rows of each segment.
 
-    It is -inf, or the least integer, for empty segments. The arguments are those of `segment_sum`.
+    For empty segments it is -inf, or the least integer. See `segment_sum` for the arguments.
     """
     neutral = lowest(promotion.dtype_of(data))
     return _reduced(scatter_max, neutral, reductions.max, data, segment_ids, num_segments,
@@ -122,8 +122,7 @@ def segment_min(
 ) -> Array:
     """Computes the minimum of the rows of each segment.
 
-    It is inf, or the greatest integer, for empty segments. The arguments are those of
-    `segment_sum`.
+    For empty segments it is inf, or the greatest integer. See `segment_sum` for the arguments.
     """
     neutral = highest(promotion.dtype_of(data))
     return _reduced(scatter_min, neutral, reductions.min, data, segment_ids, num_segments,
@@ -136,13 +135,13 @@ def _reduced(
     unique_indices: bool, bucket_size: int | None, mode: str | GatherScatterMode | None,
     out_sharding: Sharding | PartitionSpec | None,
 ) -> Array:  # fmt: skip
-    """Scatters rows into neutral elements, bucket by bucket, and combines the buckets."""
+    """Scatters rows into arrays of neutral elements, one for each bucket, and combines these."""
     name = f"segment_{reduction.__name__}"
     promotion.check_arraylike(name, data, segment_ids)
     spec = getattr(out_sharding, "spec", out_sharding)
     if scatter is not scatter_add and getattr(spec, "unreduced", None):
         raise NotImplementedError(
-            f"{name}: results are unreduced only if they are sums, got out_sharding={out_sharding}"
+            f"{name}: only sums can be unreduced, but got out_sharding={out_sharding}"
         )
     values, segments = creation.asarray(data), creation.asarray(segment_ids)
     if segments.ndim == values.ndim == 0:  # a single row
@@ -155,7 +154,7 @@ def _reduced(
     values = broadcast_to(values, (*segments.shape, *trailing))
     if not dtypes.issubdtype(segments.dtype, np.integer):
         raise TypeError(
-            f"{name}: `segment_ids` must be integers, but are of {dtypes.long_name(segments.dtype)}"
+            f"{name}: `segment_ids` must be integers, but got {dtypes.long_name(segments.dtype)}"
         )
     numbers = ScatterDimensionNumbers(tuple(range(1, values.ndim)), (0,), (0,))
 

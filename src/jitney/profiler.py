@@ -1,10 +1,10 @@
 """`jax.profiler`: records when parts of a program run, in files for trace viewers.
 
-Between `start_trace` and `stop_trace` two things are recorded: the spans that the program
+Between `start_trace` and `stop_trace`, two kinds of spans are recorded: those that the program
 annotates, on the thread that runs them, and the durations of tracing, lowering and compilation
-(`jax.monitoring`). Within `jitney.profile`, so are the steps of compiled functions. Files are in
-the Trace Event Format, which Perfetto (ui.perfetto.dev), chrome://tracing and TensorBoard display.
-While nothing is recorded, an annotation costs a single test.
+(`jax.monitoring`). Within `jitney.profile`, the steps of compiled functions are recorded as well.
+Files are written in the Trace Event Format, which Perfetto (ui.perfetto.dev), chrome://tracing and
+TensorBoard display. If no trace is being recorded, an annotation costs a single test.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ class Recording:
     """A record of when parts of a program ran.
 
     Attributes:
-      events: recorded events, appended by all threads; times are in microseconds since `start`.
-      threads: names of the threads, and of the tracks that are not threads.
+      events: recorded events, appended by all threads; times are in microseconds since the start of
+        the recording.
+      threads: names of threads, and of tracks that are not threads.
     """
 
     def __init__(self) -> None:
@@ -58,7 +59,7 @@ class Recording:
         self.start = time.perf_counter()
 
     def add(self, name: str, start: float, end: float, details: dict[str, str]) -> None:
-        """Adds a span of the current thread; times are those of `time.perf_counter`."""
+        """Adds a span of the current thread; times are values of `time.perf_counter`."""
         thread = threading.get_native_id()
         self.threads.setdefault(thread, threading.current_thread().name)
         self._add(thread, name, start, end, details)
@@ -66,7 +67,7 @@ class Recording:
     def add_track(
         self, name: str, spans: Iterable[tuple[str, float, float, dict[str, str]]]
     ) -> None:
-        """Adds a track of spans, each of them given by the arguments of `add`.
+        """Adds a track of spans; each span is a tuple of the arguments of `add`.
 
         The spans must be nested or disjoint.
         """
@@ -87,7 +88,7 @@ class Recording:
         self.events.append(event)
 
     def add_duration(self, event: str, seconds: float, **metadata: str | int) -> None:
-        """Records a duration that ends now; a listener of `jax.monitoring`."""
+        """Records a duration that ends now; this is a listener for `jax.monitoring`."""
         end = time.perf_counter()
         self.add(event, end - seconds, end, {k: str(v) for k, v in metadata.items()})
 
@@ -104,7 +105,7 @@ class Recording:
 class ProfileOptions:
     """Options of a recording.
 
-    Attributes other than these exist for compatibility with JAX, and have no effect.
+    Other attributes exist for compatibility with JAX, and have no effect.
 
     Attributes:
       host_tracer_level: 0 records nothing; all other levels are equivalent.
@@ -138,10 +139,10 @@ class _State:
 
 
 class ProfileSession:
-    """A recording of a trace, as `jax.profiler.trace()` yields it; also a context manager.
+    """A recording of a trace, such as `jax.profiler.trace()` yields; also a context manager.
 
     Args:
-      log_dir: folder of the file that is written at the end; None writes no file.
+      log_dir: folder of the file that is written at the end; if None, no file is written.
       create_perfetto_link: whether to write `perfetto_trace.json.gz` as well.
       create_perfetto_trace: whether to write `perfetto_trace.json.gz` as well.
       profiler_options: see `ProfileOptions`.
@@ -177,7 +178,7 @@ class ProfileSession:
     def profile_data(self) -> ProfileData | None:
         """The recorded data, once the trace has ended."""
         if self._data is None and self._recording is not None and not self.is_running:
-            # Not needed for writing files.
+            # This module is not needed to write files.
             from jitney.core.profiling.profile_data import ProfileData
 
             self._data = ProfileData(self._recording.text())
@@ -193,8 +194,8 @@ class ProfileSession:
         with _State.lock:
             if _State.session is not None:
                 raise RuntimeError(
-                    "jax.profiler.start_trace: a trace is being recorded already, and there can "
-                    "only be one at a time; jax.profiler.stop_trace() ends it"
+                    "jax.profiler.start_trace: a trace is already being recorded, and there can "
+                    "be only one at a time; call jax.profiler.stop_trace() first"
                 )
             self._recording, self._data = Recording(), None
             _State.session = self
@@ -204,7 +205,7 @@ class ProfileSession:
         return self
 
     def stop(self) -> None:
-        """Stops recording, and writes the file if there is a folder for it.
+        """Stops recording, and writes the file if `log_dir` was given.
 
         Raises:
           RuntimeError: if this session is not being recorded.
@@ -225,13 +226,15 @@ class ProfileSession:
         create_perfetto_trace: bool | None = None,
         session_id: str | None = None,
     ) -> None:
-        """Writes the recorded data to a folder: see `start_trace`.
+        """Writes the recorded data to a folder; see `start_trace`.
 
         Raises:
           RuntimeError: if nothing has been recorded.
         """
         if self._recording is None:
-            raise RuntimeError("ProfileSession.export_profile_data: nothing was recorded yet")
+            raise RuntimeError(
+                "ProfileSession.export_profile_data: nothing has been recorded yet"
+            )
         asked = (create_perfetto_link, create_perfetto_trace)
         own = (self.create_perfetto_link, self.create_perfetto_trace)
         wants = any([b if a is None else a for a, b in zip(asked, own, strict=True)])
@@ -266,10 +269,10 @@ def export_profile_data(
     """Writes recorded data to a folder.
 
     Args:
-      profile_data: recorded data, or the session, which must have ended.
-      log_dir: see `start_trace`.
-      create_perfetto_link: see `start_trace`.
-      create_perfetto_trace: see `start_trace`.
+      profile_data: recorded data, or a session that has ended.
+      log_dir: as in `start_trace`.
+      create_perfetto_link: as in `start_trace`.
+      create_perfetto_trace: as in `start_trace`.
       session_id: name of the folder in `plugins/profile`; the current time by default.
     """
     wants = create_perfetto_link or create_perfetto_trace
@@ -290,14 +293,14 @@ def start_trace(
     """Starts recording a trace; `stop_trace` writes it.
 
     Args:
-      log_dir: folder. The file is written to its `plugins/profile/<time>/`, where TensorBoard
-        looks.
+      log_dir: folder for traces. The file is written to its subfolder `plugins/profile/<time>/`,
+        where TensorBoard searches for it.
       create_perfetto_link: whether to write `perfetto_trace.json.gz` as well, which ui.perfetto.dev
-        can open. Unlike in JAX, no server is started that provides it.
+        can open. Unlike in JAX, no server is started to provide this file.
       create_perfetto_trace: whether to write `perfetto_trace.json.gz` as well.
       profiler_options: see `ProfileOptions`.
 
-    Returns: the session, whose `profile_data` holds the recorded data once it has ended.
+    Returns: the session; its `profile_data` holds the recorded data once the session has ended.
 
     Raises:
       RuntimeError: if a trace is already being recorded.
@@ -315,8 +318,8 @@ def stop_trace() -> None:
     session = _State.session
     if session is None:
         raise RuntimeError(
-            "jax.profiler.stop_trace: no trace is being recorded; "
-            "jax.profiler.start_trace(log_dir) begins one"
+            "jax.profiler.stop_trace: no trace is being recorded; call "
+            "jax.profiler.start_trace(log_dir) first"
         )
     session.stop()
 
@@ -330,8 +333,8 @@ def trace(
 ) -> Iterator[ProfileSession]:
     """Returns a context manager that records a trace, and writes it if `log_dir` is given.
 
-    It yields a `ProfileSession`, whose `profile_data` holds the recorded data once it has ended.
-    The arguments are those of `start_trace`.
+    It yields a `ProfileSession`, whose `profile_data` holds the recorded data once the session has
+    ended. See `start_trace` for the arguments.
 
     Example:
       >>> import pathlib, tempfile
@@ -355,13 +358,13 @@ def going_on() -> Recording | None:
 class TraceAnnotation:
     """A context manager that records its duration under a name.
 
-    It does so if a trace is being recorded both when it is entered and when it is left. Compiled
-    programs run asynchronously: call `block_until_ready` within the context to include their
-    execution.
+    The duration is recorded if a trace is being recorded both when the context is entered and when
+    it is left. Compiled programs run asynchronously; call `block_until_ready` within the context to
+    include their execution.
     """
 
     def __init__(self, name: str, **kwargs: object) -> None:
-        """Creates a context named `name`; `kwargs` are shown with the name."""
+        """Creates a context named `name`; `kwargs` are metadata that are shown with the name."""
         self._name = name
         self._details = kwargs
         self._start: float | None = None
@@ -387,7 +390,9 @@ class TraceAnnotation:
 
 
 class StepTraceAnnotation(TraceAnnotation):
-    """A context manager that records one step of a loop, such as training; `step_num` is its index.
+    """A context manager that records one step of a loop, such as a training loop.
+
+    `step_num` is the index of the step.
 
     Example:
       >>> weights = jnp.ones(3)
@@ -404,8 +409,8 @@ def annotate_function(
 
     Args:
       func: function to annotate.
-      name: name of its calls; the function's name if None.
-      **decorator_kwargs: metadata shown with the name.
+      name: name of its calls; the name of the function if None.
+      **decorator_kwargs: metadata that are shown with the name.
 
     Example:
       >>> @jax.profiler.annotate_function
@@ -424,11 +429,11 @@ def annotate_function(
     return annotated
 
 
-# Packages import these names, and call them only if requested.
+# Packages import these names, and call the functions only on request.
 
 
 def start_server(port: int, requires_backend: bool = True) -> NoReturn:
-    """Raises NotImplementedError: there is no server from which viewers fetch traces.
+    """Raises NotImplementedError, since there is no server from which viewers can fetch traces.
 
     Args:
       port: ignored.
@@ -441,7 +446,7 @@ def start_server(port: int, requires_backend: bool = True) -> NoReturn:
 
 
 def stop_server() -> NoReturn:
-    """Raises NotImplementedError: `start_server` cannot have started a server.
+    """Raises NotImplementedError, since `start_server` does not start a server.
 
     Raises:
       NotImplementedError: always.
@@ -450,7 +455,7 @@ def stop_server() -> NoReturn:
 
 
 def register_subprocess(pid: int, port: int) -> NoReturn:
-    """Raises NotImplementedError: there are no servers that provide traces of other processes.
+    """Raises NotImplementedError, since servers in other processes are not supported.
 
     Args:
       pid: ignored.
@@ -464,6 +469,6 @@ def register_subprocess(pid: int, port: int) -> NoReturn:
 
 def _no_server(name: str) -> NotImplementedError:
     return NotImplementedError(
-        f"jax.profiler.{name}: jitney has no trace server; jax.profiler.trace writes a file for "
-        "trace viewers"
+        f"jax.profiler.{name}: jitney has no trace server; use jax.profiler.trace to write a file "
+        "for trace viewers"
     )

@@ -21,7 +21,7 @@ __dir__ = listing(__name__)
 
 Tolerance: TypeAlias = "float | Mapping[DTypeLike, float] | None"
 
-# By the item size of the least precise dtype: tolerance, and step of the differences.
+# Tolerance, and step of the differences, by the item size of the least precise dtype.
 _TOLERANCE = {2: 0.1, 4: 2e-3, 8: 1e-5}
 _STEP = {2: 2.0**-3, 4: 2.0**-11, 8: 2.0**-13}
 
@@ -118,7 +118,7 @@ def _limits(
 
 
 def _limit(args: PyTree, out: PyTree, tolerance: Tolerance) -> float:
-    """Returns `tolerance`, or, from a table by dtype, the largest for the dtypes of the leaves."""
+    """Returns `tolerance`; if it is a table, the largest tolerance for the dtypes of the leaves."""
     if tolerance is None:
         return _TOLERANCE[_precision(args, out)]
     if not isinstance(tolerance, Mapping):
@@ -146,16 +146,16 @@ def check_jvp(
     """Compares forward-mode derivatives with finite differences in a random direction.
 
     Args:
-      f: function.
-      f_jvp: its JVP: (primals, tangents) -> (results, tangents of the results).
-      args: arguments of `f` at which to compare.
+      f: function to be differentiated.
+      f_jvp: JVP of `f`, a function (primals, tangents) -> (results, tangents of the results).
+      args: arguments of `f` at which derivatives are compared.
       atol, rtol: tolerances, or mappings from dtypes to tolerances; by default they depend on the
         dtype.
       eps: step of the differences; by default it depends on the dtype.
       err_msg: prefix of error messages.
 
     Raises:
-      AssertionError: if they disagree.
+      AssertionError: if the derivatives disagree.
     """
     args = tuple(args)
     rng = np.random.default_rng(0)
@@ -177,16 +177,16 @@ def check_vjp(
     eps: float | None = None,
     err_msg: str = "",
 ) -> None:
-    """Compares reverse-mode derivatives with finite differences, projected on random directions.
+    """Compares reverse-mode derivatives with finite differences, projected onto random directions.
 
     Args:
-      f: function.
-      f_vjp: its VJP: (*args) -> (results, function of their cotangents).
-      args: arguments of `f` at which to compare.
+      f: function to be differentiated.
+      f_vjp: VJP of `f`, a function (*args) -> (results, function of their cotangents).
+      args: arguments of `f` at which derivatives are compared.
       atol, rtol, eps, err_msg: see `check_jvp`.
 
     Raises:
-      AssertionError: if they disagree.
+      AssertionError: if the derivatives disagree.
     """
     args = tuple(args)
     rng = np.random.default_rng(0)
@@ -200,7 +200,7 @@ def check_vjp(
     cotangent = pytrees.tree_map(lambda x: _random_like(rng, x), v_out)
     cotangent_out = pull_back(cotangent)
     by_vjp, by_differences = _inner(tangent, cotangent_out), _inner(tangent_out, cotangent)
-    # Complex numbers are paired over the reals.
+    # Complex numbers are treated as pairs of real numbers.
     assert_close(
         f"{prefix}VJP cotangent projection",
         np.real(by_vjp), np.real(by_differences), atol, rtol,
@@ -220,13 +220,13 @@ def check_grads(
 
     Args:
       f: function of floating or complex arrays.
-      args: arguments of `f` at which to compare.
+      args: arguments of `f` at which derivatives are compared.
       order: highest order of the derivatives.
       modes: "fwd" (`jvp`), "rev" (`vjp`), or both, in all combinations.
       atol, rtol, eps: see `check_jvp`.
 
     Raises:
-      AssertionError: if they disagree.
+      AssertionError: if the derivatives disagree.
     """
     args = tuple(args)
 

@@ -1,4 +1,4 @@
-"""`jax.tree`: short names of pytree functions. See `jitney.core.pytree.pytrees`."""
+"""`jax.tree`: short names for pytree functions. See `jitney.core.pytree.pytrees`."""
 
 import dataclasses
 from typing import Any
@@ -29,6 +29,6 @@ __dir__ = listing(__name__)
 
 
 def static(**kwargs: Any) -> Any:
-    """Declares a dataclass field as static data for `register_dataclass`."""
+    """Declares a dataclass field that `register_dataclass` treats as static data."""
     metadata = {"static": True, **(kwargs.pop("metadata", None) or {})}
     return dataclasses.field(metadata=metadata, **kwargs)

@@ -1,6 +1,6 @@
 """Version numbers of this package and of the JAX release whose interface it implements.
 
-The module is public as `jax.version`, so the plain names are JAX's.
+The module is public as `jax.version`; therefore its plain names are those of JAX.
 """
 
 from __future__ import annotations as annotations

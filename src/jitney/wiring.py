@@ -1,11 +1,11 @@
 """Upward links between layers of the package.
 
 Arrays, which are defined in a low layer, receive operators and methods from `jax.numpy`.
-Transformations receive the few operations that they use from `primitives`, and jaxprs the module
+Transformations receive the few operations of `primitives` that they use. Jaxprs receive the module
 that prints them. Lowering and evaluation receive the passes that rewrite keys as words and
 discharge mutable references. Evaluation also receives the execution of programs with unreduced
-values, and the features that intercept operations. Modules receive the names that JAX exports from
-them from other modules.
+values, and the features that intercept operations. Modules receive names from other modules that
+JAX exports from them.
 
 `install` is called once, when the package is imported, before any array is created.
 """
@@ -81,7 +81,7 @@ def install() -> None:
 
 
 class _PartTypes:
-    """Types of shards, computed by the module of `shard_map`, which is imported on first use."""
+    """Types of shards, computed by the module of `shard_map`, which is imported when first used."""
 
     def part(
         self,
@@ -113,7 +113,7 @@ def _broadcast(
 
 
 class _Executables:
-    """What clients do with executables."""
+    """The operations of clients on executables."""
 
     def compile_and_load(
         self,

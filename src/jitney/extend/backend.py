@@ -48,14 +48,15 @@ def get_compile_options(
     """Returns options for `Client.compile_and_load`.
 
     Args:
-      num_replicas, num_partitions: how many devices run the program.
-      device_assignment: ids of these devices, [replicas, partitions], or [replicas] if there is one
-        partition; None for the default ones.
-      env_options_overrides: XLA's options by name, which have no effect.
+      num_replicas, num_partitions: numbers of replicas and of partitions of each replica; the
+        program runs on a device for each partition.
+      device_assignment: ids of the devices, [replicas, partitions], or [replicas] if there is one
+        partition; None for the default devices.
+      env_options_overrides: options of XLA by name, which have no effect.
       fdo_profile, detailed_logging, backend: accepted for compatibility.
 
     Raises:
-      ValueError: if the assignment is for other numbers.
+      ValueError: if the shape of the assignment does not match the numbers.
 
     Example:
       >>> from jax.extend.backend import get_compile_options
@@ -66,7 +67,7 @@ def get_compile_options(
 
 
 def backend_xla_version(platform: str | None = None) -> int | None:
-    """Returns the version of XLA behind a platform: always None, since there is no XLA.
+    """Returns None; in JAX, the version of XLA that a platform uses. jitney does not use XLA.
 
     Raises:
       RuntimeError: if there is no such platform.
@@ -85,20 +86,20 @@ _users_caches: list[_Cache] = []
 
 
 def register_backend_cache(cache: _Cache, for_what: str) -> None:
-    """Registers a user's cache to be cleared by `clear_backends`.
+    """Registers a user-defined cache that `clear_backends` is to clear.
 
     Args:
       cache: an object with a method `cache_clear`, such as a function decorated with
         `functools.cache`.
-      for_what: a description of the cache, for the error message.
+      for_what: a description of the cached values, for the error message.
 
     Raises:
       TypeError: if `cache` has no such method.
     """
     if not callable(getattr(cache, "cache_clear", None)):
         raise TypeError(
-            f"register_backend_cache: the cache of {for_what} must have a method cache_clear, but "
-            f"{type(cache)} has none"
+            f"register_backend_cache: the cache of {for_what} must have a method `cache_clear`, but "
+            f"{type(cache)} does not have it"
         )
     _users_caches.append(cache)
 

@@ -1,7 +1,7 @@
 """`jax.extend.ifrt_programs`: programs in formats other than jaxprs, for runtimes that accept them.
 
-The runtime of this package accepts none: `Client.compile_ifrt_program` raises. The constructors are
-provided because libraries that also support other runtimes import their names.
+The runtime of jitney does not accept any of them: `Client.compile_ifrt_program` raises an error.
+The constructors exist because libraries that also support other runtimes import their names.
 """
 
 from __future__ import annotations

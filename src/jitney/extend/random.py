@@ -1,4 +1,4 @@
-"""`jax.extend.random`: the PRNG implementations behind `jax.random`, and how to define new ones."""
+"""`jax.extend.random`: the PRNG implementations of `jax.random`, and how to define new ones."""
 
 from jitney.core.util.lazy import listing
 from jitney.primitives.random.generators import (

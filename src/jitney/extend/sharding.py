@@ -1,4 +1,4 @@
-"""`jax.extend.sharding`: shardings given by name or by tile assignment."""
+"""`jax.extend.sharding`: named shardings and shardings by tile assignment."""
 
 from jitney.core.sharding.gspmd import GSPMDSharding as GSPMDSharding
 from jitney.core.sharding.sharding import Sharding as Sharding
@@ -23,8 +23,8 @@ def get_hlo_sharding_from_serialized_proto(sharding: bytes) -> HloSharding:
     """Returns the tile assignment of a serialized `OpSharding`, a protocol buffer.
 
     Raises:
-      ValueError: if the bytes do not encode such a message.
-      NotImplementedError: if it is neither replicated, manual, maximal nor of tiles.
+      ValueError: if the bytes do not encode an `OpSharding`.
+      NotImplementedError: if the sharding is not replicated, manual, maximal or tiled.
 
     Example:
       >>> from jax.extend.sharding import get_hlo_sharding_from_serialized_proto
@@ -35,5 +35,5 @@ def get_hlo_sharding_from_serialized_proto(sharding: bytes) -> HloSharding:
 
 
 def get_serialized_proto_from_hlo_sharding(sharding: HloSharding) -> bytes:
-    """Returns a tile assignment as a serialized `OpSharding`, a protocol buffer."""
+    """Serializes a tile assignment as an `OpSharding`, a protocol buffer."""
     return op_sharding_of(sharding).SerializeToString()

@@ -1,4 +1,4 @@
-"""`jax.interpreters`: registration of transformation rules for users' primitives."""
+"""`jax.interpreters`: registration of transformation rules for user-defined primitives."""
 
 from jitney.core.util.lazy import attach
 

@@ -1,4 +1,4 @@
-"""`jax.interpreters.ad`: differentiation rules of users' primitives.
+"""`jax.interpreters.ad`: differentiation rules of user-defined primitives.
 
 Tangents and cotangents that are known to be zero are symbolic `Zero`s. A transposition rule
 receives an `UndefinedPrimal` for each operand in which the operation is linear.
@@ -59,11 +59,11 @@ def jvp_jaxpr(
 
     Args:
       jaxpr: a program.
-      nonzeros: which arguments have a nonzero tangent; these tangents follow the arguments.
-      instantiate: for which results a tangent is returned even if it is zero.
+      nonzeros: whether each argument has a nonzero tangent. Nonzero tangents follow the arguments.
+      instantiate: whether the tangent of each result is returned even if it is zero.
 
-    Returns: (program that maps arguments and nonzero tangents to results and their tangents; which
-      results have a tangent).
+    Returns: (program that maps arguments and nonzero tangents to results and tangents; flags of the
+      results that have a tangent).
     """
     instantiated = instantiate if isinstance(instantiate, bool) else tuple(instantiate)
     closed, out_nonzeros = forward.jvp_jaxpr(jaxpr, tuple(nonzeros), instantiated)
@@ -86,7 +86,7 @@ def get_primitive_transpose(p: Primitive) -> Callable[..., Sequence[Tangent | No
     rule = p.rules.get("transpose")
     if rule is None:
         raise NotImplementedError(
-            f"primitive '{p}' has no transpose rule, which reverse-mode derivatives need"
+            f"primitive '{p}' has no transpose rule, which reverse-mode differentiation requires"
         )
     return rule
 
@@ -109,15 +109,15 @@ def jvp(
     instantiate: bool = True,
     transform_stack: bool = True,
 ) -> tuple[Sequence[Value], Sequence[Tangent]] | tuple[Sequence[Value], Sequence[Tangent], object]:
-    """Returns the results of `fun` and their tangents.
+    """Computes the results of `fun` and their tangents.
 
     Args:
-      fun: a function of flat values that returns a sequence of values; it may be wrapped by
+      fun: a function of flat values that returns a sequence of values; it can be wrapped by
         `linear_util.wrap_init`.
-      primals: the point at which to differentiate.
-      tangents: the direction; elements may be symbolic `Zero`s.
+      primals: point at which to differentiate.
+      tangents: direction; elements can be symbolic `Zero`s.
       has_aux: whether `fun` returns (results, auxiliary data).
-      instantiate: whether zero tangents of results are returned as arrays instead of `Zero`s.
+      instantiate: whether to return zero tangents of results as arrays instead of `Zero`s.
       transform_stack: accepted for compatibility.
 
     Returns: (results, tangents), followed by the auxiliary data if `has_aux`.
@@ -145,19 +145,20 @@ def linearize(
     is_vjp: bool = False,
     in_nzs: Sequence[bool] | None = None,
 ) -> tuple[Any, ...]:
-    """Returns the results of a function, and its derivative as a linear program.
+    """Computes the results of a function, and its derivative as a linear program.
 
     Args:
-      traceable: a function of pytrees of arrays, or one of them wrapped by `linear_util.wrap_init`.
-      primals_ft: the arguments at which to differentiate: a sequence, or the leaves of a tuple with
-        their structure.
+      traceable: a function of pytrees of arrays; it can be wrapped by `linear_util.wrap_init`.
+      primals_ft: arguments at which to differentiate: a sequence, or the leaves of a tuple together
+        with their structure.
       has_aux: whether `traceable` returns (results, auxiliary data).
-      is_vjp: accepted for compatibility: the program is the same.
-      in_nzs: which leaves of the arguments have nonzero tangents; by default all that can have one.
+      is_vjp: accepted for compatibility; the program is the same.
+      in_nzs: whether each leaf of the arguments has a nonzero tangent; by default, all leaves that
+        can have one do.
 
-    Returns: (the results, with attributes `vals` and `tree`; whether the tangent of each is zero;
-      the program, from residuals and tangents of all leaves to the nonzero tangents of results;
-      the residuals; entries of logs, which are empty), followed by the auxiliary data if
+    Returns: (results, with attributes `vals` and `tree`; whether the tangent of each result is
+      zero; program that maps residuals, and tangents of all leaves, to the nonzero tangents of
+      results; residuals; entries of logs, which are empty), followed by the auxiliary data if
       `has_aux`.
 
     Example:

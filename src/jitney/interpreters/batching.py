@@ -1,4 +1,4 @@
-"""`jax.interpreters.batching`: batching rules of users' primitives."""
+"""`jax.interpreters.batching`: batching rules of user-defined primitives."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ZeroIfMapped:
 
 
 zero_if_mapped = ZeroIfMapped()
-"""Requests batch dimension 0 from `batch_jaxpr_axes` for a result if it is mapped, else none."""
+"""Requests from `batch_jaxpr_axes` batch dimension 0 for a result that is mapped, else none."""
 
 
 def batch_jaxpr_axes(
@@ -64,11 +64,11 @@ def batch_jaxpr_axes(
     Args:
       closed_jaxpr: a program.
       axis_data: size and name of the mapped axis.
-      in_axes: the batch dimension of each argument; None if it is not mapped.
-      out_axes_dest: the batch dimension that each result shall have, or `zero_if_mapped`. A result
-        that is not mapped is broadcast.
+      in_axes: batch dimension of each argument; None if it is not mapped.
+      out_axes_dest: requested batch dimension of each result, or `zero_if_mapped`. Results that are
+        not mapped are broadcast.
 
-    Returns: (the batched program; which results have a batch dimension).
+    Returns: (batched program; whether each result has a batch dimension).
 
     Raises:
       ValueError: if None is requested for a mapped result.
@@ -79,7 +79,9 @@ def batch_jaxpr_axes(
         place = (None if dim is None else 0) if isinstance(dest, ZeroIfMapped) else dest
         mapped.append(place is not None)
         if place is None and dim is not None:
-            raise ValueError("batch_jaxpr_axes: a result is mapped, but must not be")
+            raise ValueError(
+                "batch_jaxpr_axes: a result is mapped, but its entry in out_axes_dest is None"
+            )
         return x if place is None else move_to(x, dim, place, axis_data.size, axis_data.along)
 
     def fun(*args: Value) -> list[Value]:
@@ -108,29 +110,32 @@ def _batched(
 
 
 def batch_subtrace(fun: WrappedFun, *static: Any) -> Any:
-    """Adds a stage to a wrapped function of flat values, which batches it.
+    """Batches a wrapped function of flat values.
 
     Args:
       fun: the function, wrapped by `linear_util.wrap_init`.
-      *static: the first of (tag of the transformation; size and name of the mapped axis, an
-        `AxisData`; batch dimensions of the arguments, or a function that returns them). Those that
-        are left out are the first arguments of the new function.
+      *static: leading items of (tag of the transformation; size and name of the mapped axis, an
+        `AxisData`; batch dimensions of the arguments, or a function that returns them). Items that
+        are omitted become the first arguments of the batched function.
 
-    Returns: (the batched function; a function that returns the batch dimensions of the results of
-      the last call).
+    Returns: (batched function; function that returns the batch dimensions of the results of the
+      last call).
     """
     return transformation_with_aux2(_batched, fun, *static)
 
 
 primitive_batchers = RuleTable("batch", replaces=("batch_with_axis",))
-"""Maps a primitive to rule(operands, dims, **params), which returns (result, its batch dimension).
+"""Maps a primitive to rule(operands, dims, **params) -> (result, its batch dimension).
 
 A batch dimension is the position of the mapped axis, or `not_mapped`. The rule of a primitive with
 multiple results returns a sequence of results and a sequence of dimensions.
 """
 
 fancy_primitive_batchers = RuleTable("batch_with_axis", replaces=("batch",))
-"""Like `primitive_batchers`, for rule(axis_data, ...); also called if no operand is mapped."""
+"""Like `primitive_batchers`, but for rules with an additional first parameter, `axis_data`.
+
+These rules are called even if no operand is mapped.
+"""
 
 
 def _adapted(rule: Callable[..., Any]) -> Callable[..., object]:
@@ -156,7 +161,7 @@ def defvectorized(prim: Primitive) -> None:
 
 
 def defbroadcasting(prim: Primitive) -> None:
-    """Sets the batching rule of an elementwise operation on operands of one rank, or scalars."""
+    """Sets the batching rule of an elementwise operation on operands of equal rank and scalars."""
     clear(prim, "batch", "batch_with_axis")
     rules.broadcasting(prim)
 

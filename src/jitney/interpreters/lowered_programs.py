@@ -44,12 +44,12 @@ def _flat(xs: Iterable[Any]) -> Iterator[Any]:
 
 
 def flatten_ir_types(xs: Iterable[Any]) -> list[Any]:
-    """Returns the types in `xs`, whose elements are types or tuples of them."""
+    """Returns a flat list of the types in `xs`, whose elements are types or tuples of types."""
     return list(_flat(xs))
 
 
 def flatten_ir_values(xs: Iterable[Any]) -> list[Any]:
-    """Returns the nodes in `xs`, whose elements are nodes or tuples of them.
+    """Returns a flat list of the nodes in `xs`, whose elements are nodes or tuples of nodes.
 
     Example:
       >>> from jax.interpreters import mlir
@@ -60,7 +60,7 @@ def flatten_ir_values(xs: Iterable[Any]) -> list[Any]:
 
 
 def unflatten_ir_values_like_types(xs: Iterable[Any], ys: Sequence[Any]) -> list[Any]:
-    """Returns the nodes `xs`, grouped as the types in `ys` are.
+    """Groups the nodes `xs` in the same way as the types in `ys`.
 
     Raises:
       ValueError: if the numbers of nodes and types differ.
@@ -74,7 +74,7 @@ def unflatten_ir_values_like_types(xs: Iterable[Any], ys: Sequence[Any]) -> list
     n = sum(1 for _ in _flat(ys))
     if len(nodes) != n:
         raise ValueError(
-            f"unflatten_ir_values_like_types: {n} values are needed, one for each type, but got "
+            f"unflatten_ir_values_like_types: expected {n} values, one for each type, but got "
             f"{len(nodes)}"
         )
     remaining = iter(nodes)
@@ -97,10 +97,10 @@ def core_call_lowering(
     call_jaxpr: Jaxpr,
     **params: object,
 ) -> list[Any]:
-    """Lowers a call: a rule for primitives that call the program in their parameter `call_jaxpr`.
+    """Lowers a call; a rule for primitives that call the program in their parameter `call_jaxpr`.
 
     Args:
-      ctx: the context of the rule.
+      ctx: context of the rule.
       *args: nodes of the operands.
       name, backend, inline_jax_late: accepted for compatibility; the program is inlined.
       call_jaxpr: the program.
@@ -124,26 +124,27 @@ def jaxpr_subcomp(
     const_lowering: object = None,
     outer_traceback: object = None,
 ) -> tuple[Sequence[Node], TokenSet]:
-    """Builds the operations of a program in the program that is being lowered.
+    """Lowers a jaxpr into the program that is being built.
 
     Args:
-      ctx: the module context of a rule.
-      jaxpr: the program.
-      name_stack: accepted for compatibility: nodes have the scopes of their equations.
+      ctx: module context of a lowering rule.
+      jaxpr: program to be lowered.
+      name_stack: accepted for compatibility; nodes have the scopes of their equations.
       tokens: tokens, which are returned.
-      consts_for_constvars: nodes of its constants.
-      *args: nodes of its operands.
+      consts_for_constvars: nodes of the constants of `jaxpr`.
+      *args: nodes of the operands of `jaxpr`.
       dim_var_values, const_lowering, outer_traceback: accepted for compatibility.
 
     Returns: (nodes of the results, `tokens`).
 
     Raises:
-      ValueError: if `ctx` is not that of a rule.
+      ValueError: if `ctx` is not the module context of a lowering rule.
     """
     builder = ctx.builder
     if builder is None:
         raise ValueError(
-            "jaxpr_subcomp: the context must be the `module_context` of a lowering rule's context"
+            "jaxpr_subcomp: the context must be the `module_context` of the context that a lowering "
+            "rule receives"
         )
     operands = jaxpr.replace(constvars=(), invars=[*jaxpr.constvars, *jaxpr.invars])
     own = ClosedJaxpr(operands, ())
@@ -155,9 +156,9 @@ class LoweringResult(NamedTuple):
 
     Attributes:
       module: the program in the tensor IR.
-      keepalive: None: the program keeps the Python functions that it calls alive.
-      host_callbacks: empty, likewise.
-      shape_poly_state: None: all shapes are known.
+      keepalive: None, since the program itself keeps the Python functions that it calls alive.
+      host_callbacks: empty, for the same reason.
+      shape_poly_state: None, since all shapes are known.
     """
 
     module: ir.Module
@@ -179,15 +180,15 @@ def lower_jaxpr_to_module(
     """Lowers a program to the tensor IR.
 
     Args:
-      module_name: the name of the result.
+      module_name: name of the lowered program.
       jaxpr: a program without free constants.
       num_const_args: accepted for compatibility.
-      in_avals, out_avals: the types of its operands and results, which are checked.
-      platforms: the platforms to compile for; the CPU must be among them.
-      **options: JAX's further options (shardings, donation, layouts ...) are accepted for
-        compatibility; `jax.jit` lowers with shardings.
+      in_avals, out_avals: types of the operands and results, which are checked.
+      platforms: platforms to compile for; the CPU must be among them.
+      **options: further options of JAX (shardings, donation, layouts, ...), accepted for
+        compatibility. Use `jax.jit` to lower a program with shardings.
 
-    Returns: the lowered program; `Client.compile_and_load` compiles its module.
+    Returns: the lowered program; its module can be compiled by `Client.compile_and_load`.
 
     Raises:
       ValueError: if types differ from those of the program, or the CPU is not among `platforms`.
@@ -208,12 +209,12 @@ def lower_jaxpr_to_module(
     ):
         if given is not None and list(given) != list(own):
             raise ValueError(
-                f"lower_jaxpr_to_module: {what} are {list(given)}, but those of the program are "
-                f"{list(own)}"
+                f"lower_jaxpr_to_module: {what} must be {list(own)}, as in the program, but got "
+                f"{list(given)}"
             )
     if "cpu" not in platforms:
         raise ValueError(
-            f"lower_jaxpr_to_module: platforms must contain 'cpu', but are {tuple(platforms)}"
+            f"lower_jaxpr_to_module: platforms must contain 'cpu', but got {tuple(platforms)}"
         )
     return LoweringResult(lowering.lower(closed, module_name))
 
@@ -229,8 +230,8 @@ def module_to_string(module: ir.Module, enable_debug_info: bool | None = None) -
 
 
 def module_to_bytecode(module: ir.Module) -> bytes:
-    """Returns a program in the tensor IR as bytes, which `Client.compile_and_load` accepts.
+    """Converts a program in the tensor IR to bytes, which `Client.compile_and_load` accepts.
 
-    They contain its text with all elements of constants.
+    They contain the text of the program, with all elements of constants.
     """
     return print_module(module, elide_above=2**62).encode()

@@ -1,11 +1,11 @@
-"""`jax.interpreters.mlir`: lowering rules of users' primitives.
+"""`jax.interpreters.mlir`: lowering rules of user-defined primitives.
 
-Programs are lowered to the tensor IR of this package, not to MLIR. A lowering rule is therefore
-either derived from a function of arrays,
+Programs are lowered to the tensor IR of jitney, not to MLIR. A lowering rule is therefore either
+derived from a function of arrays,
 
     register_lowering(prim, lower_fun(fun, multiple_results=False))
 
-or a function (context, *nodes, **params) that uses the builder of the context.
+or it is a function (context, *nodes, **params) that uses the builder of the context.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ def register_lowering(
 ) -> None:
     """Sets the lowering rule of `prim`.
 
-    A rule for all platforms does not replace one that was registered for the CPU explicitly.
+    A rule for all platforms does not replace a rule that was registered for the CPU explicitly.
 
     Args:
       prim: the primitive.
       rule: function (context, *nodes, **params) that returns a sequence of nodes, or a single node
         for a primitive with one result.
-      platform: the platform that the rule is for; None for all. Rules for platforms other than the
-        CPU are ignored.
+      platform: platform of the rule; None for all platforms. Rules for platforms other than the CPU
+        are ignored.
       inline: accepted for compatibility.
       cacheable: accepted for compatibility.
     """
@@ -98,10 +98,10 @@ _for_cpu: set[Primitive] = set()  # primitives with a rule for the CPU, which ta
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> LoweringRule:
-    """Returns the lowering rule that inlines the program of a function of arrays.
+    """Returns a lowering rule that traces a function of arrays and inlines its program.
 
     Args:
-      fun: a function of the primitive's operands, with its parameters as keyword arguments.
+      fun: a function of the operands of the primitive, with the parameters as keyword arguments.
       multiple_results: whether `fun` returns a sequence of arrays.
     """
 
@@ -130,26 +130,27 @@ def emit_python_callback(
     partitioned: bool = False,
     sharding: object = None,
 ) -> tuple[list[Value], object, Callable[..., Sequence[ArrayValue]]]:
-    """Emits a callback, a call of a Python function, into the program that is being lowered.
+    """Emits a call of a Python function into the program that is being lowered.
 
     Args:
-      ctx: the context of the lowering rule.
+      ctx: context of the lowering rule.
       callback: a function of arrays that returns a sequence of arrays.
-      token: returned unchanged: callbacks with side effects run in program order without tokens.
+      token: returned unchanged; callbacks with side effects run in program order without tokens.
       operands: nodes of the operands.
       operand_avals: types of the operands.
       result_avals: types of the results.
-      has_side_effect: if true, `callback` is called exactly once, in program order; otherwise as
-        often as its results are needed.
+      has_side_effect: whether `callback` must be called exactly once, in program order. Otherwise
+        it is called as often as its results are needed.
       returns_token: accepted for compatibility.
       partitioned: accepted for compatibility.
       sharding: accepted for compatibility.
 
-    Returns: (nodes of the results, `token`, an object that must live as long as the program).
+    Returns: (nodes of the results, `token`, an object that must be kept alive as long as the
+      program).
 
     Raises:
-      JaxRuntimeError: when the program runs, if the callback raises or returns values of other
-        types.
+      JaxRuntimeError: when the program runs, if the callback raises an exception, or returns values
+        that do not have the types `result_avals`.
     """
     outs = call_of(
         ctx.builder, "python_callback", callback, operand_avals, operands, result_avals,

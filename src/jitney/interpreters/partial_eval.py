@@ -75,19 +75,19 @@ Val = Any
 def trace_to_jaxpr_dynamic(
     fun: lu.WrappedFun, in_avals: Sequence[AbstractValue], **_: Any
 ) -> tuple[Jaxpr, list[AbstractValue], list[Value]]:
-    """Traces a wrapped function of flat values to (jaxpr, types of its results, its constants)."""
+    """Traces a wrapped function of flat values; returns (jaxpr, types of results, constants)."""
     return trace_to_jaxpr(fun.call_wrapped, in_avals, fun.debug_info)
 
 
 def trace_to_jaxpr_nounits(
     fun: lu.WrappedFun, pvals: Sequence[PartialVal], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[PartialVal], tuple[Value, ...]]:
-    """Evaluates a function partially: computes what is known, and records the rest in a jaxpr.
+    """Evaluates a function partially, and records a jaxpr of operations on unknown values.
 
     Args:
       fun: a wrapped function of flat values.
-      pvals: its arguments, each known or unknown.
-      instantiate: which results become results of the jaxpr even if they are known.
+      pvals: arguments of `fun`, each known or unknown.
+      instantiate: whether each result becomes a result of the jaxpr even if it is known.
 
     Returns: (jaxpr that maps unknown arguments to unknown results; all results, each known or
       unknown; values of the constants of the jaxpr).
@@ -121,18 +121,18 @@ def dce_jaxpr(
     instantiate: bool | Sequence[bool] = False,
     live_inputs: bool | Sequence[bool] = True,
 ) -> tuple[Jaxpr, list[bool]]:
-    """Eliminates dead code: equations, arguments and results that the used results do not need.
+    """Eliminates dead code: equations, arguments and results that do not affect the used results.
 
     Args:
-      jaxpr: a program; its constants are all kept.
-      used_outputs: which results are used.
-      instantiate: which arguments are kept even if they are not needed.
-      live_inputs: which reference arguments may be read after the program. Writes to other
-        references, including those that the program creates, are dead stores unless the program
-        reads them later.
+      jaxpr: a program; all of its constants are kept.
+      used_outputs: whether each result is used.
+      instantiate: whether each argument is kept even if it is not needed.
+      live_inputs: whether each argument that is a reference may be read after the program. Writes
+        to other references, including references that the program creates, are dead stores unless
+        the program reads them later.
 
-    Returns: (program with only the used results and the arguments that are kept; which arguments
-      are kept).
+    Returns: (program with only the used results and the arguments that are kept; whether each
+      argument is kept).
     """
     used = _flags(used_outputs, len(jaxpr.outvars))
     kept_anyway = _flags(instantiate, len(jaxpr.invars))
@@ -180,7 +180,7 @@ def _is_dead(eqn: JaxprEqn, live: set[Var]) -> bool:
 
 
 def _read(eqn: JaxprEqn, has_used_results: bool) -> Iterator[Var]:
-    """Yields the references that an equation may read: all but those that it only writes to."""
+    """Yields the references that an equation may read, which are all but those it only writes."""
     written = set[int]()
     if not has_used_results:
         effects = [effect for effect in eqn.effects if isinstance(effect, RefEffect)]
@@ -198,9 +198,9 @@ def _flags(flags: bool | Sequence[bool], n: int) -> list[bool]:
 def dce_jaxpr_consts(
     jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool], list[bool]]:
-    """Eliminates dead code like `dce_jaxpr`, and also constants that are not needed.
+    """Eliminates dead code like `dce_jaxpr`, including constants that are not needed.
 
-    Returns: (the smaller program; which constants are kept; which arguments are kept).
+    Returns: (smaller program; whether each constant is kept; whether each argument is kept).
     """
     n = len(jaxpr.constvars)
     flags = [False] * n + _flags(instantiate, len(jaxpr.invars))

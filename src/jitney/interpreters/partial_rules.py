@@ -1,7 +1,7 @@
-"""Users' partial evaluation rules, in the form that `jax.interpreters.partial_eval` of JAX defines.
+"""User-defined partial evaluation rules, in the form that JAX's `partial_eval` module defines.
 
 Such rules take a trace and tracers of known and unknown values, and return tracers. Internally,
-known values are not wrapped, and unknown ones are tracers of the program that is being recorded.
+known values are not wrapped, and unknown values are tracers of the program that is being recorded.
 This module presents the internal trace to rules in the form that they expect.
 """
 
@@ -26,7 +26,7 @@ _OF_THREE = "rule_of_three"  # attribute that holds the user's DCE rule, adapted
 
 
 class PartialVal(tuple[Any, Any]):
-    """A known value (None, value), or an unknown one given by its type (type, None)."""
+    """A known value (None, value), or an unknown value (type, None)."""
 
     __slots__ = ()
 
@@ -57,8 +57,8 @@ class JaxprEqnRecipe(NamedTuple):
     """An equation that a rule defines, before it is recorded.
 
     Attributes:
-      eqn_id: identifies the equation.
-      in_tracers: its operands.
+      eqn_id: identifier of the equation.
+      in_tracers: operands.
       out_tracer_refs: weak references to the tracers of its results.
       out_avals: types of the results.
       primitive, params, effects, source_info, ctx: as in a `JaxprEqn`.
@@ -87,16 +87,16 @@ def new_eqn_recipe(
 ) -> JaxprEqnRecipe:
     """Returns an equation for a rule of `custom_partial_eval_rules`.
 
-    The rule assigns it to the attribute `recipe` of the tracers of its results, and returns these;
-    the equation is then recorded.
+    The rule assigns the equation to the attribute `recipe` of the tracers of its results, and
+    returns these tracers. Then the equation is recorded.
 
     Args:
-      trace: the trace that the rule receives.
-      in_tracers: the operands.
-      out_tracers: the results, new unknown `JaxprTracer`s without a recipe.
+      trace: trace that the rule receives.
+      in_tracers: operands.
+      out_tracers: results, which are new unknown `JaxprTracer`s without a recipe.
       primitive, params: the operation.
-      effects, source_info, ctx: as in a `JaxprEqn`; those of the primitive and of the current line
-        are recorded.
+      effects, source_info, ctx: accepted for compatibility; the effects of the primitive and the
+        current source location are recorded.
 
     Example:
       >>> from jax.interpreters import partial_eval as pe
@@ -113,12 +113,12 @@ def new_eqn_recipe(
 
 
 class JaxprTracer(Tracer):
-    """A known or unknown value in partial evaluation, as rules see it.
+    """A known or unknown value in partial evaluation, in the form for rules.
 
     Attributes:
       pval: the value, or its type if it is unknown.
-      recipe: the tracer that records an unknown value, or the equation that shall compute it; None
-        for known ones.
+      recipe: tracer that records an unknown value, or equation that is to compute it; None for
+        known values.
     """
 
     __slots__ = ("pval", "recipe")
@@ -134,7 +134,7 @@ class JaxprTracer(Tracer):
 
     @property
     def parents(self) -> Sequence[JaxprTracer]:
-        """The operands of the equation that shall compute the value; empty if there is none."""
+        """The operands of the equation that is to compute the value; empty if there is none."""
         return self.recipe.in_tracers if isinstance(self.recipe, JaxprEqnRecipe) else []
 
     @property
@@ -151,10 +151,10 @@ class JaxprTracer(Tracer):
 
 
 class TraceView:
-    """A view of a partial evaluation trace, as rules expect it.
+    """A view of a partial evaluation trace, in the form that rules expect.
 
     Attributes:
-      parent_trace: the trace in which known values are computed.
+      parent_trace: trace in which known values are computed.
     """
 
     def __init__(self, trace: PartialTrace) -> None:
@@ -173,7 +173,7 @@ class TraceView:
     to_jaxpr_tracer = new_const = tracer
 
     def value(self, tracer: Value | JaxprTracer) -> Value:
-        """Returns the value behind a tracer that a rule has returned."""
+        """Returns the internal value of a tracer that a rule returned."""
         if not isinstance(tracer, JaxprTracer):
             return tracer
         if tracer.is_known():
@@ -183,7 +183,7 @@ class TraceView:
         return self._computed(tracer, recipe) if isinstance(recipe, JaxprEqnRecipe) else recipe
 
     def _computed(self, tracer: JaxprTracer, recipe: JaxprEqnRecipe) -> Any:
-        """Returns the result of a user's equation that `tracer` stands for, recording it once.
+        """Records the equation that is to compute `tracer`, once, and returns its result.
 
         Raises:
           ValueError: if the tracer is not a result of the equation.
@@ -198,8 +198,8 @@ class TraceView:
             if ref() is tracer:
                 return out
         raise ValueError(
-            f"new_eqn_recipe of {recipe.primitive}: the tracer to which it is assigned is not among "
-            "its `out_tracers`"
+            f"new_eqn_recipe of {recipe.primitive}: the recipe is assigned to a tracer that is not "
+            "among its `out_tracers`"
         )
 
     def instantiate_const(self, tracer: JaxprTracer) -> JaxprTracer:
@@ -226,7 +226,7 @@ class TraceView:
 
 
 def _adapt_rule(rule: Callable[..., Any]) -> Callable[..., object]:
-    """Adapts a user's rule to the internal calling convention of partial evaluation."""
+    """Adapts a user-defined rule to the internal calling convention of partial evaluation."""
 
     @functools.wraps(rule)  # keeps `__module__`, which shows where the rule is defined
     def divided(
@@ -242,7 +242,7 @@ def _adapt_rule(rule: Callable[..., Any]) -> Callable[..., object]:
 
 
 def _shown(rule: Callable[..., Any]) -> Callable[..., object]:
-    """Returns a rule in the form that users write: the inverse of `_adapt_rule`."""
+    """Converts a rule to the form that users write; the inverse of `_adapt_rule`."""
     user: Callable[..., Any] | None = getattr(rule, _USERS, None)
     if user is not None:
         return user
@@ -270,9 +270,9 @@ class _PartialRules(RuleTable):
 
 
 custom_partial_eval_rules = _PartialRules("partial", adapt=_adapt_rule, show=_shown)
-"""Maps a primitive to rule(trace, *tracers, **params), which returns one tracer or a sequence.
+"""Maps a primitive to rule(trace, *tracers, **params) -> tracer or sequence of tracers.
 
-For `linearize`, `vjp` and `grad` the rule splits the operation into a part that is computed
+For `linearize`, `vjp` and `grad`, the rule splits an operation into a part that is computed
 immediately from known operands, and a part that `trace` records for the linear program.
 """
 
@@ -280,10 +280,10 @@ partial_eval_jaxpr_custom_rules = RuleTable("divided_by_policy")
 """Maps a primitive to rule(saveable, unks_in, inst_in, eqn), by which `jax.checkpoint` splits it.
 
 `saveable` is the checkpoint policy. All operands are known, and are recomputed where they are
-needed; so `unks_in` is False and `inst_in` is True for each. The rule returns (equation of the
-forward pass; equation of the recomputation; which results are unknown; which results the
-recomputation yields; residuals: results of the former and operands of the latter). Either equation
-may be None.
+needed; therefore `unks_in` is False and `inst_in` is True for each. The rule returns (equation of
+the forward pass; equation of the recomputation; flags of the unknown results; flags of the results
+that the recomputation yields; residuals, which are results of the forward equation and operands of
+the recomputation). Both equations can be None.
 """
 
 
@@ -291,12 +291,12 @@ may be None.
 
 _DCE = "dce"  # the slot that holds DCE rules
 
-# (used, live, equation), or (used, equation) as in JAX up to 0.10
+# (used, live, equation), or (used, equation) as in JAX before 0.11
 DceRule = Callable[..., tuple[list[bool], JaxprEqn | None]]
 
 
 def _of_three(rule: DceRule) -> DceRule:
-    """Returns a user's DCE rule as a function of (used, live, equation)."""
+    """Returns a user-defined DCE rule as a function of (used, live, equation)."""
     if len(inspect.signature(rule).parameters) != 2:
         return rule
     return lambda used, live, eqn: rule(used, eqn)
@@ -343,9 +343,9 @@ def _shown_dce(rule: Callable[..., JaxprEqn]) -> DceRule:
 
 
 dce_rules = RuleTable(_DCE, adapt=_adapt_dce_rule, show=_shown_dce)
-"""Maps a primitive to rule(used, live, equation) -> (which operands are used, equation or None).
+"""Maps a primitive to rule(used, live, equation) -> (flags of the used operands, equation or None).
 
-`used` states which results are used, and `live` which operands may be read afterwards: it is False
-only for references whose contents are not read. Rules with two parameters, as in JAX up to 0.10,
-are called without `live`.
+`used` has a flag for each result that is used, and `live` for each operand that may be read
+afterwards: it is False only for references whose contents are not read. Rules with two parameters,
+as in JAX before 0.11, are called without `live`.
 """

@@ -14,7 +14,7 @@ from jitney.transforms import lojax, partial
 
 
 def close_jaxpr(jaxpr: Jaxpr) -> ClosedJaxpr:
-    """Returns a program that has no constants, or whose constants have values, as it is."""
+    """Returns the program unchanged, if it has no constants or its constants have values."""
     return ClosedJaxpr(jaxpr, ()) if jaxpr.constvars and jaxpr.is_open else jaxpr
 
 
@@ -26,23 +26,23 @@ def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
 def lower_jaxpr(
     hi_jaxpr: ClosedJaxpr, lo_avals: Sequence[AbstractValue] | FlatValues
 ) -> tuple[ClosedJaxpr, tuple[FlatValues, ...]]:
-    """Returns a program on values of high-level types, lowered to a program on arrays.
+    """Lowers a program on values of high-level types to a program on arrays.
 
     Args:
       hi_jaxpr: the program.
-      lo_avals: the types of the arrays to which its arguments are lowered.
+      lo_avals: types of the arrays to which the arguments are lowered.
 
     Returns: (program on arrays; for each result of `hi_jaxpr`, the types of the arrays to which it
       is lowered).
 
     Raises:
-      TypeError: if `lo_avals` are other types.
+      TypeError: if `lo_avals` are not the types to which the arguments are lowered.
     """
     given = list(lo_avals.vals if isinstance(lo_avals, FlatValues) else lo_avals)
     wanted = lojax.lowered_types(hi_jaxpr.in_avals)
     if given != wanted:
         raise TypeError(
-            f"lower_jaxpr: the arguments are lowered to arrays of types {wanted}, but `lo_avals` are "
+            f"lower_jaxpr: the arguments are lowered to arrays of types {wanted}, but `lo_avals` is "
             f"{given}"
         )
     results: list[FlatValues] = []
@@ -64,10 +64,10 @@ def abstract_eval_fun(
 
 
 def move_binders_to_back(closed_jaxpr: ClosedJaxpr, to_move: Sequence[bool]) -> ClosedJaxpr:
-    """Returns the program with the arguments marked in `to_move` moved behind the others.
+    """Moves the arguments that are flagged in `to_move` after all others.
 
     Raises:
-      ValueError: if the number of marks differs from the number of arguments.
+      ValueError: if the number of flags differs from the number of arguments.
     """
     jaxpr = closed_jaxpr.jaxpr
     pairs = list(zip(jaxpr.invars, to_move, strict=True))
@@ -77,10 +77,10 @@ def move_binders_to_back(closed_jaxpr: ClosedJaxpr, to_move: Sequence[bool]) -> 
 
 
 def prune_closed_jaxpr_outputs(jaxpr: ClosedJaxpr, used_outputs: Sequence[bool]) -> ClosedJaxpr:
-    """Returns the program with only the results marked in `used_outputs`; all equations stay.
+    """Removes results that are not flagged in `used_outputs`; keeps all equations.
 
     Raises:
-      ValueError: if the number of marks differs from the number of results.
+      ValueError: if the number of flags differs from the number of results.
     """
     inner = jaxpr.jaxpr
     outvars = [v for v, used in zip(inner.outvars, used_outputs, strict=True) if used]
@@ -91,16 +91,16 @@ def prune_closed_jaxpr_outputs(jaxpr: ClosedJaxpr, used_outputs: Sequence[bool])
 def partial_eval_jaxpr_nounits(
     jaxpr: ClosedJaxpr, unknowns: Sequence[bool], instantiate: bool | Sequence[bool]
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool], list[AbstractValue]]:
-    """Splits a program into one that needs only known arguments and one that computes the rest.
+    """Splits a program into two, of which the first depends only on known arguments.
 
     Args:
       jaxpr: the program.
-      unknowns: which arguments are unknown.
-      instantiate: which results the second program returns even if they are known.
+      unknowns: whether each argument is unknown.
+      instantiate: whether the second program returns each result even if it is known.
 
     Returns: (program that maps known arguments to known results and residuals; program that maps
-      residuals and unknown arguments to unknown results; which results are unknown; types of the
-      residuals).
+      residuals and unknown arguments to unknown results; whether each result is unknown; types of
+      the residuals).
     """
     known, unknown, out_unknown, n = partial.trace_partially(jaxpr, unknowns, instantiate)
     return known, unknown, list(out_unknown), unknown.in_avals[:n]

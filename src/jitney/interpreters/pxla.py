@@ -1,6 +1,6 @@
-"""`jax.interpreters.pxla`: the context mesh, in the form that older libraries read.
+"""`jax.interpreters.pxla`: the context mesh, in the form that older libraries use.
 
-New code calls `jax.sharding.get_mesh()`.
+New code should call `jax.sharding.get_mesh()`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _Environment:
 
     @property
     def physical_mesh(self) -> Mesh:
-        """The mesh entered by `with mesh:`, else the context mesh, else an empty mesh."""
+        """The mesh that `with mesh:` has entered, or else the context mesh, or an empty mesh."""
         mesh = entered_mesh()
         return get_mesh() if mesh.empty else mesh
 
@@ -47,15 +47,15 @@ def create_compile_options(
     np_dev: np.ndarray,
     compiler_options: dict[str, Any] | None,
 ) -> CompileOptions:
-    """Returns the options with which a program is compiled for some devices.
+    """Returns options for compiling a program for the given devices.
 
     Args:
       computation: the program.
       tuple_args: accepted for compatibility.
       allow_prop_to_inputs, allow_prop_to_outputs: accepted for compatibility.
-      backend: the client of the devices.
-      np_dev: an array of devices.
-      compiler_options: XLA's options by name, which have no effect.
+      backend: client of the devices.
+      np_dev: array of devices.
+      compiler_options: options of XLA by name, which have no effect.
     """
     devices = np.asarray(np_dev, object).ravel()
     options = compile_options(1, devices.size, devices[None, :], compiler_options)

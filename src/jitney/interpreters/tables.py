@@ -1,4 +1,4 @@
-"""Tables of rules by primitive: views of the rule slots that primitives store themselves."""
+"""Tables of rules by primitive, which are views of the rule slots in the primitives."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class RuleTable(MutableMapping[Primitive, Rule]):
     Args:
       slot: name of the slot.
       replaces: names of other slots, whose rules are removed when a rule is set here.
-      adapt: converts a user's rule to the form that is stored.
-      show: converts a stored rule to the form that is returned.
+      adapt: function that converts a user-defined rule to the form that is stored.
+      show: function that converts a stored rule to the form that is returned.
     """
 
     def __init__(

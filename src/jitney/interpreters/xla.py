@@ -1,7 +1,8 @@
-"""`jax.interpreters.xla`: evaluation of primitives, and conversion of values of users' types.
+"""`jax.interpreters.xla`: evaluation of primitives, and conversion of values of user-defined types.
 
 A type that represents arrays is registered in `jax.core.pytype_aval_mappings`, with a function that
-returns its abstract value, and in `canonicalize_dtype_handlers`, with one that returns the array:
+returns the abstract value of an object, and in `canonicalize_dtype_handlers`, with a function that
+returns the array:
 
     jax.core.pytype_aval_mappings[Variable] = lambda v: jax.core.ShapedArray(v.shape, v.dtype)
     jax.interpreters.xla.canonicalize_dtype_handlers[Variable] = lambda v: v.data
@@ -26,5 +27,5 @@ __dir__ = listing(__name__)
 
 
 def apply_primitive(prim: Primitive, *args: Value, **params: object) -> object:
-    """Compiles and runs `prim` on arrays: `prim.def_impl(partial(apply_primitive, prim))`."""
+    """Compiles and runs `prim` on arrays, for `prim.def_impl(partial(apply_primitive, prim))`."""
     return eager.run_compiled(prim, args, params)

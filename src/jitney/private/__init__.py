@@ -1,8 +1,8 @@
-"""The implementation of `jax._src`, JAX's private modules: tables of the locations of their names.
+"""The implementation of `jax._src`, JAX's private modules, by tables of the locations of names.
 
-`names.txt` lists where public objects are in JAX's private modules; `tools/private_names.py` reads
-it from an installation of JAX. Names that are not public, but are used by packages, have a row in
-`places.py`: most refer to objects of jitney, and the others are defined in `stand_ins`.
-`modules.py` creates modules from the tables. Nothing here is loaded before a program imports from
+`names.txt` lists the locations of public objects in JAX's private modules; `tools/private_names.py`
+generates it from an installation of JAX. Names that are not public, but are used by packages, are
+listed in `places.py`: most refer to objects of jitney, and the others are defined in `stand_ins`.
+`modules.py` creates modules from the tables. None of this is loaded before a program imports from
 `jax._src`.
 """

@@ -1,6 +1,6 @@
-"""Distributions `jax` and `jaxlib` for `importlib.metadata`, while `import jax` imports jitney.
+"""The distributions `jax` and `jaxlib` for `importlib.metadata`, if `import jax` imports jitney.
 
-Packages look up versions there, before or instead of `jax.__version__`.
+Packages look up versions there, before `jax.__version__` or instead of it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NAMES = ("jax", "jaxlib")
 
 
 class _Distribution(importlib.metadata.Distribution):
-    """The metadata of one of them: its name, its version and its one module."""
+    """The metadata of a distribution: its name, version and only module."""
 
     def __init__(self, name: str) -> None:
         self._files = {
@@ -28,11 +28,11 @@ class _Distribution(importlib.metadata.Distribution):
         return self._files.get(filename)
 
     def locate_file(self, path: object) -> Path:
-        """Returns where a file of the distribution would be: in jitney's folder."""
+        """Returns the path of a file of the distribution, which is relative to jitney's folder."""
         return Path(__file__).parent.parent / str(path)
 
 
 def find(context: importlib.metadata.DistributionFinder.Context) -> Iterator[_Distribution]:
-    """Yields the distributions that a context requests: one by name, or all."""
+    """Yields the distributions that a context requests: one by name, or both."""
     wanted = context.name
     return (_Distribution(name) for name in NAMES if wanted is None or wanted.lower() == name)

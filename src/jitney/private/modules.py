@@ -1,4 +1,4 @@
-"""The modules of `jax._src`: each name is looked up in the tables when it is first used.
+"""The modules of `jax._src`, whose names are looked up in the tables when they are first used.
 
     from jax._src.numpy.reductions import sum    # is jax.numpy.sum
     from jax._src import core                    # modules are attributes without being imported
@@ -26,7 +26,7 @@ _TABLE = Path(__file__).with_name("names.txt")
 
 @functools.cache
 def _paragraphs() -> dict[str, str]:
-    """Returns a dict: module -> its lines of the table, modules named without "jax._src."."""
+    """Returns a dict from modules, named without "jax._src.", to their lines of the table."""
     _, *paragraphs = ("\n" + _TABLE.read_text(encoding="utf-8")).split("\n[")
     return {name: lines for name, _, lines in (x.partition("]\n") for x in paragraphs)}
 
@@ -51,7 +51,7 @@ def places(module: str) -> dict[str, str]:
     """Returns the locations of all names of a private module.
 
     Args:
-      module: without "jax._src.": "numpy.util".
+      module: name without "jax._src.", such as "numpy.util".
 
     Returns:
       A dict from names to locations "module:name" or "module", where the module is one of jitney's.
@@ -78,7 +78,7 @@ def as_places(rows: dict[str, str]) -> dict[str, str]:
 
 
 def _module(where: str) -> str:
-    """Returns the full name of a module of this package from its form in the tables."""
+    """Returns the full name of a module of this package from its name in the tables."""
     if where.startswith("."):
         return ROOT + where
     return "jitney" + where.removeprefix("jax") if where.split(".")[0] == "jax" else where
@@ -88,10 +88,10 @@ def find(module: str, name: str) -> object:
     """Returns the object with name `name` in the private module `module`.
 
     Args:
-      module: without "jax._src."; empty for that package itself.
+      module: name without "jax._src."; empty for the package `jax._src` itself.
 
     Raises:
-      AttributeError: if neither table has the name, or jitney does not have the object.
+      AttributeError: if neither table contains the name, or jitney does not have the object.
     """
     place = places(module).get(name)
     if place is not None:
@@ -105,8 +105,8 @@ def find(module: str, name: str) -> object:
             return getattr(importlib.import_module(where), name)
     where = ".".join(filter(None, ("jax._src", module)))
     raise AttributeError(
-        f"module {where!r} has no attribute {name!r} in jitney, which provides only private names "
-        "of JAX that are public elsewhere, or that packages are known to use",
+        f"module {where!r} has no attribute {name!r} in jitney, which provides only those private "
+        "names of JAX that are public elsewhere, or that packages are known to use",
         name=name,
     )
 
@@ -120,7 +120,7 @@ def part_of(owner: str, name: str) -> object:
 
 
 def _load(module: str) -> ModuleType:
-    """Imports a module; a private one below "jax" if this package was imported by that name."""
+    """Imports a module; a private module of `jax` if this package was imported by that name."""
     return importlib.import_module(module.replace(ROOT, sys.modules[ROOT].__name__, 1))
 
 

@@ -1,15 +1,15 @@
 """Locations of names that are private in JAX, not public anywhere, and used by packages.
 
-A row states which names a private module takes from a module of jitney: "a b=c" stands for its `a`,
-and for its `c` renamed to `b`; "*" stands for all of its names. A name is added when a package is
-found to need it.
+A row lists the names that a private module takes from a module of jitney: "a b=c" stands for the
+name `a`, and for the name `c` renamed to `b`; "*" stands for all names of the module. Names are
+added when packages are found to need them.
 """
 
 from __future__ import annotations
 
 _STAND_INS = "jitney.private.stand_ins"
 
-# Private modules that are modules of jitney, since packages replace functions in them.
+# Private modules that are modules of jitney, because packages replace functions in them.
 SAME: dict[str, str] = {"compiler": "jitney.runtime.compilation.compiling"}
 
 _THREEFRY = {

@@ -1,9 +1,9 @@
 """Names that public modules of JAX have because they import them, and their locations.
 
 For example, `jax.experimental.ode.tree_map` is `jax.tree_util.tree_map`. Programs use such names
-occasionally; jitney's modules have other imports, so they lack them. A row states which names a
-public module takes from where, in the format of `places.py`: ".util" is `jax._src.util`. Nothing of
-this is loaded before a module is asked for a name that it does not have.
+occasionally, and jitney's modules lack them because their imports differ. A row lists the names
+that a public module takes from another module, in the format of `places.py`; ".util" is
+`jax._src.util`. The table is loaded when a name is first looked up that a module does not have.
 """
 
 from __future__ import annotations
@@ -129,12 +129,12 @@ REEXPORTS: dict[str, dict[str, str]] = {
 
 @functools.cache
 def _places(module: str) -> dict[str, str]:
-    """Returns a dict: name -> "module:name", for names that a public module of JAX imports."""
+    """Returns a dict from names that a public module of JAX imports to their "module:name"."""
     return modules.as_places(REEXPORTS.get(module, {}))
 
 
 def find(module: str, name: str) -> object:
-    """Returns what the public JAX module `module` imports as `name`; None if it does not."""
+    """Returns the object that the public JAX module `module` imports as `name`, or None."""
     place = _places(module).get(name)
     if place is None:
         return None

@@ -1,4 +1,4 @@
-"""`jax.extend.core`: jaxprs and the classes that they consist of."""
+"""`jax.extend.core`: jaxprs and the classes of their parts."""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,8 @@
 """`jax.extend.core.primitives`: the primitives of jaxprs, each as `name_p`.
 
-Names are those of the primitives with hyphens replaced by underscores: `primitives.add_p` is
-printed as `add` in a jaxpr. Libraries import this module along with `jax.extend`, mostly without
-using it. Modules that declare primitives are therefore loaded only when an unknown name is looked
+The names are the names in jaxprs, with hyphens replaced by underscores: `primitives.add_p` is
+printed as `add` in a jaxpr. Libraries import this module together with `jax.extend`, often without
+using it. Therefore modules that declare primitives are loaded only when an unknown name is looked
 up.
 """
 
@@ -25,7 +25,7 @@ _RENAMED = {
 
 
 def _declared() -> dict[str, Primitive]:
-    """Returns the primitives declared so far, by their names in this module."""
+    """Returns a dict from names in this module to the primitives declared so far."""
     by_name = {f"{name.replace('-', '_')}_p": primitive for name, primitive in registry.items()}
     return {_RENAMED.get(name, name): primitive for name, primitive in by_name.items()}
 

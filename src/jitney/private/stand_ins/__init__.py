@@ -1,1 +1,1 @@
-"""Objects that are private in JAX, used by packages, and not needed by jitney itself."""
+"""Objects that are private in JAX and used by packages, but not needed by jitney itself."""

@@ -1,4 +1,4 @@
-"""`jax._src.api_util`: normalizing arguments of transformations that are positions and names."""
+"""`jax._src.api_util`: normalization of positions and names of arguments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def ensure_index(x: Any) -> int | tuple[int, ...]:
-    """Returns a position as an int, or several as a tuple of ints.
+    """Returns a position as an int, or several positions as a tuple of ints.
 
     Raises:
       TypeError: if `x` is neither an integer nor an iterable of integers.
@@ -20,13 +20,13 @@ def ensure_index(x: Any) -> int | tuple[int, ...]:
 
 
 def ensure_index_tuple(x: Any) -> tuple[int, ...]:
-    """Returns a position or several as a tuple of ints."""
+    """Returns one or several positions as a tuple of ints."""
     positions = ensure_index(x)
     return (positions,) if isinstance(positions, int) else positions
 
 
 def ensure_str_tuple(x: str | Iterable[str]) -> tuple[str, ...]:
-    """Returns a name or several as a tuple.
+    """Returns one or several names as a tuple.
 
     Raises:
       TypeError: if `x` is neither a string nor an iterable of strings.
@@ -34,7 +34,7 @@ def ensure_str_tuple(x: str | Iterable[str]) -> tuple[str, ...]:
     names = (x,) if isinstance(x, str) else tuple(x)
     strange = [name for name in names if not isinstance(name, str)]
     if strange:
-        raise TypeError(f"names must be strings, but one is {strange[0]!r}")
+        raise TypeError(f"argument names must be strings, but got {strange[0]!r}")
     return names
 
 

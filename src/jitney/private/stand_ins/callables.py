@@ -22,20 +22,20 @@ _CACHED = 4096  # results kept per memoized function
 
 
 def fun_name(fun: Callable[..., Any], default_name: str = UNNAMED) -> str:
-    """Returns a function's name, or `default_name` for a callable without one."""
+    """Returns the name of a function, or `default_name` for a callable without a name."""
     name = name_of(fun)
     return default_name if name == UNNAMED else name
 
 
 def fun_qual_name(fun: Callable[..., Any]) -> str:
-    """Returns the qualified name of a function, of what a partial calls, or else of the type."""
+    """Returns the qualified name of a function, of the function in a partial, or of the type."""
     if isinstance(fun, functools.partial):
         return fun_qual_name(fun.func)
     return getattr(fun, "__qualname__", None) or type(fun).__qualname__
 
 
 def wrap_name(transform_name: str, name: str) -> str:
-    """Returns the name of a transformed function: "vmap(f)"."""
+    """Returns the name of a transformed function, such as "vmap(f)"."""
     return f"{transform_name}({name})"
 
 
@@ -48,9 +48,9 @@ def wraps(
     """Returns a decorator that copies the name, docstring and attributes of another function.
 
     Args:
-      wrapped: the other function, any callable.
-      namestr: a template for the name, with the field "{fun}".
-      docstr: a template for the docstring, with the fields "{fun}", "{doc}" and those of `kwargs`.
+      wrapped: the other function, which can be any callable.
+      namestr: template of the name, with the field "{fun}".
+      docstr: template of the docstring, with the fields "{fun}", "{doc}" and the names in `kwargs`.
     """
     name = fun_name(wrapped)
     doc = getattr(wrapped, "__doc__", None) or ""
@@ -74,7 +74,7 @@ def wraps(
 
 
 def curry(f: Callable[..., R]) -> Callable[..., Callable[..., R]]:
-    """Returns a function that binds the first arguments of `f`, and returns one of the others."""
+    """Returns a function that binds leading arguments of `f`, and returns the partial function."""
     return functools.partial(functools.partial, f)
 
 
@@ -84,9 +84,9 @@ def cache(
     """Memoizes a function by its arguments, and by the settings that affect tracing.
 
     Args:
-      max_size: maximum number of results; None keeps all.
-      trace_context_in_key: False ignores the settings; a function returns a key to use in their
-        place.
+      max_size: maximum number of results to keep; None keeps all.
+      trace_context_in_key: whether settings are part of the key; or a function that returns a key
+        to be used in their place.
     """
 
     def context() -> Hashable:
@@ -136,11 +136,11 @@ def weakref_lru_cache(
     trace_context_in_key: bool = True,
     explain: object = None,
 ) -> Callable[..., object]:
-    """Memoizes a function by its arguments, without keeping the first one alive.
+    """Memoizes a function by its arguments, without keeping the first argument alive.
 
-    The first argument must be weakly referenceable; its results are dropped when it is collected.
-    At most `maxsize` results are kept for each first argument. First arguments that are equal share
-    results; on a cache miss the function is called with the argument of that call.
+    The first argument must be weakly referenceable; its results are dropped when it is garbage
+    collected. At most `maxsize` results are kept for each first argument. First arguments that are
+    equal share results; on a cache miss, the function is called with the argument of that call.
     """
     if f is None:
         return functools.partial(
@@ -171,7 +171,7 @@ def weakref_lru_cache(
 
 
 class _Given:
-    """An argument of a call that is not part of the key: all instances are equal."""
+    """An argument that is not part of the key: all instances compare equal."""
 
     __slots__ = ("value",)
 
@@ -197,7 +197,7 @@ def _publish(
 
 
 class HashableFunction:
-    """A function that equals another one with the same code and the same `closure`."""
+    """A function that compares equal to another with the same code and an equal `closure`."""
 
     def __init__(self, f: Callable[..., Any], closure: Hashable) -> None:
         self.f = f
@@ -219,7 +219,7 @@ class HashableFunction:
 
 
 class HashablePartial:
-    """A partial that equals another one with the same code and equal arguments."""
+    """A partial function that compares equal to another with the same code and equal arguments."""
 
     def __init__(self, f: Callable[..., Any], *args: Hashable, **kwargs: Hashable) -> None:
         self.f = f
@@ -244,7 +244,7 @@ def _code(f: Callable[..., Any]) -> object:
 
 
 class HashableWrapper:
-    """A value as a key: compared by equality if it is hashable, else by identity."""
+    """A wrapper of a value as a key: compared by equality if it is hashable, else by identity."""
 
     def __init__(self, x: object) -> None:
         self.x = x
@@ -263,7 +263,7 @@ class HashableWrapper:
 
 
 class WithHash:
-    """A value with separately given hash and equality."""
+    """A wrapper of a value with a given hash and a given equality function."""
 
     def __init__(self, val: Any, hash: int, eq: Callable[[Any, Any], bool]) -> None:  # noqa: A002
         self.val = val
@@ -278,7 +278,7 @@ class WithHash:
 
 
 class Unhashable:
-    """A value that is unhashable even if its type is not."""
+    """A wrapper of a value that is unhashable even if the type of the value is hashable."""
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]  # as Python marks unhashable types
 
@@ -293,9 +293,9 @@ class StrictABCMeta(abc.ABCMeta):
     """A metaclass of abstract classes without virtual subclasses."""
 
     def register(cls, subclass: type) -> NoReturn:
-        """Raises an error: virtual subclasses are not allowed."""
+        """Raises an error, since virtual subclasses are not allowed."""
         raise NotImplementedError(
-            f"{cls.__name__}: subclass it, since it does not support virtual subclasses"
+            f"{cls.__name__} does not support virtual subclasses; derive a class from it instead"
         )
 
     __instancecheck__ = type.__instancecheck__
@@ -331,11 +331,11 @@ def use_cpp_method(is_enabled: bool = True) -> Callable[[F], F]:
 def distributed_debug_log(*pairs: tuple[str, object]) -> None:
     """Logs pairs of labels and values to "jax._src.util", at level DEBUG."""
     lines = "\n".join(f"  {text}: {value}" for text, value in pairs)
-    logging.getLogger("jax._src.util").debug("in several processes:\n%s", lines)
+    logging.getLogger("jax._src.util").debug("distributed values:\n%s", lines)
 
 
 def fun_signature(fun: Callable[..., Any]) -> inspect.Signature | None:
-    """Returns a function's signature; None if it cannot be determined."""
+    """Returns the signature of a function; None if it cannot be determined."""
     try:
         return inspect.signature(fun)
     except (TypeError, ValueError):

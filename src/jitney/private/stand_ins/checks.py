@@ -1,4 +1,4 @@
-"""`jax._src.public_test_util`: comparisons for tests of packages."""
+"""`jax._src.public_test_util`: comparisons for the tests of packages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TOLERANCES = {
 
 
 def default_tolerance() -> dict[np.dtype, float]:
-    """Returns the default tolerances by dtype; values of other dtypes must be equal."""
+    """Returns a dict of default tolerances by dtype; values of other dtypes must be equal."""
     return dict(_TOLERANCES)
 
 
@@ -49,12 +49,12 @@ def check_close(
 
     Args:
       xs, ys: pytrees of arrays.
-      atol, rtol: absolute and relative tolerance, one for all or a mapping of dtypes; None for the
+      atol, rtol: absolute and relative tolerance: a number, or a mapping from dtypes; None for the
         default. If the dtypes of two leaves differ, the larger tolerance is used.
-      err_msg: a prefix of the error message.
+      err_msg: prefix of the error message.
 
     Raises:
-      AssertionError: if they differ.
+      AssertionError: if the pytrees differ.
     """
     pairs = zip(pytrees.tree_leaves(xs), pytrees.tree_leaves(ys), strict=True)
     assert pytrees.tree_structure(xs) == pytrees.tree_structure(ys), (xs, ys)

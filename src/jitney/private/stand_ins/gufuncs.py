@@ -21,18 +21,18 @@ def parse_input_dimensions(
 
     Args:
       args: arrays.
-      input_core_dims: the names of the core dimensions, the last axes, of each.
-      error_context: a suffix of error messages.
+      input_core_dims: names of the core dimensions, the trailing axes, of each argument.
+      error_context: suffix of error messages.
 
     Raises:
-      TypeError: if the number of arguments is not that of `input_core_dims`.
-      ValueError: if sizes of a core dimension differ, an argument has fewer axes than core
+      TypeError: if the number of arguments differs from the length of `input_core_dims`.
+      ValueError: if the sizes of a core dimension differ, an argument has fewer axes than core
         dimensions, or leading axes cannot be broadcast.
     """
     if len(args) != len(input_core_dims):
         raise TypeError(
-            f"the signature has {messages.counted(len(input_core_dims), 'operand')}, but "
-            f"{messages.there_are(len(args))} "
+            f"the signature has {messages.counted(len(input_core_dims), 'operand')}, but got "
+            f"{len(args)} "
             f"{error_context}"
         )
     sizes: dict[str, int] = {}
@@ -50,7 +50,7 @@ def check_output_dims(
     expected_output_core_dims: Sequence[CoreDims],
     error_context: str = "",
 ) -> Callable[..., R]:
-    """Returns `func` with a check that its results have exactly the core dimensions."""
+    """Returns `func` with a check that its results have exactly the expected core dimensions."""
     outputs = list(expected_output_core_dims)
     checking: Any = vectorization.checking_results(func, outputs, dim_sizes, error_context)
     return checking
@@ -65,11 +65,11 @@ def apply_excluded(
     """Binds the excluded arguments of a function.
 
     Args:
-      func: takes `args` and `kwargs`.
-      excluded: positions and names.
+      func: function of `args` and `kwargs`.
+      excluded: positions and names of the arguments to bind.
 
-    Returns: (function, positional arguments, keyword arguments), without the excluded ones, which
-      the function passes to `func`.
+    Returns: (function, positional arguments, keyword arguments), where the arguments do not include
+      the excluded ones; the function passes those to `func`.
     """
     if not excluded:
         return func, args, kwargs

@@ -1,4 +1,4 @@
-"""`jax._src.api`: components with which packages build variants of `jacfwd` and `jacrev`."""
+"""`jax._src.api`: components from which packages build variants of `jacfwd` and `jacrev`."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def check_output_dtype_jacfwd(holomorphic: bool, x: PyTree) -> None:
 
 
 def std_basis(pytree: PyTree) -> object:
-    """Returns the standard basis: entry i has a 1 at flat position i, and 0 elsewhere.
+    """Returns the standard basis: entry i is 1 at flat position i, and 0 elsewhere.
 
-    It has the structure of `pytree`. Leaves have a new leading axis, whose size is the total number
-    of elements.
+    The result has the structure of `pytree`. Its leaves have a new leading axis, whose size is the
+    total number of elements.
     """
     return jacobian.standard_basis(pytree, of_tangents=True)
 
@@ -46,12 +46,12 @@ def jacrev_unravel(output_pytree: PyTree, input_pytree_leaf: object, arr: Array)
 def jvp(
     fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False
 ) -> tuple[object, ...]:
-    """Computes `jax.jvp` of a function, which may be wrapped by `linear_util.wrap_init`."""
+    """Computes `jax.jvp` of a function, which can be wrapped by `linear_util.wrap_init`."""
     return autodiff.jvp(_callable(fun), primals, tangents, has_aux=has_aux)
 
 
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[object, ...]:
-    """Computes `jax.vjp` of a function, which may be wrapped by `linear_util.wrap_init`."""
+    """Computes `jax.vjp` of a function, which can be wrapped by `linear_util.wrap_init`."""
     return autodiff.vjp(_callable(fun), *primals, has_aux=has_aux)
 
 

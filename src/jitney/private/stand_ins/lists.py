@@ -1,4 +1,4 @@
-"""`jax._src.util`: splitting, merging and updating lists and tuples."""
+"""`jax._src.util`: functions that split, merge and update lists and tuples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ U = TypeVar("U")
 
 
 def unzip2(pairs: Iterable[tuple[T, S]]) -> tuple[tuple[T, ...], tuple[S, ...]]:
-    """Returns a tuple of the first and one of the second elements of pairs."""
+    """Returns tuples of the first and of the second elements of pairs."""
     listed = list(pairs)
     return tuple(x for x, _ in listed), tuple(y for _, y in listed)
 
@@ -39,7 +39,7 @@ def safe_zip(first: Iterable[T], *others: Iterable[T]) -> list[tuple[T, ...]]:
     lists = [list(first), *map(list, others)]
     if any(len(x) != len(lists[0]) for x in lists):
         raise ValueError(
-            f"safe_zip: arguments must have one length, but have {[len(x) for x in lists]}"
+            f"safe_zip: arguments must have equal lengths, but got {[len(x) for x in lists]}"
         )
     return list(zip(*lists, strict=True))
 
@@ -53,13 +53,13 @@ def ranges_like(*xs: Sequence[Any]) -> Iterator[range]:
 
 
 def remaining(original: Iterable[T], *removed_lists: Iterable[T]) -> list[T]:
-    """Returns the elements of `original` that are in none of the lists; they may be unhashable."""
+    """Returns the elements of `original` that are in none of the lists; they can be unhashable."""
     removed = list(itertools.chain(*removed_lists))
     return [x for x in original if x not in removed]
 
 
 def subvals(lst: Sequence[T], replace: Iterable[tuple[int, T]]) -> tuple[T, ...]:
-    """Returns the elements as a tuple, with those at some positions replaced."""
+    """Returns the elements as a tuple, with the elements at some positions replaced."""
     values = list(lst)
     for position, value in replace:
         values[position] = value
@@ -67,7 +67,7 @@ def subvals(lst: Sequence[T], replace: Iterable[tuple[int, T]]) -> tuple[T, ...]
 
 
 def split_list(args: Sequence[T], ns: Sequence[int]) -> list[list[T]]:
-    """Splits a list into consecutive lists of `ns` elements, and one of the rest."""
+    """Splits a list into consecutive lists of `ns` elements, and a list of the rest."""
     values = list(args)
     ends = list(itertools.accumulate(ns, initial=0))
     pieces = [values[begin:end] for begin, end in itertools.pairwise(ends)]
@@ -81,7 +81,7 @@ def split_list_checked(args: Sequence[T], ns: Sequence[int]) -> list[list[T]]:
 
 
 def partition_list(bs: Sequence[bool], l: Sequence[T]) -> tuple[list[T], list[T]]:  # noqa: E741
-    """Returns the elements whose flag is False, and those whose flag is True."""
+    """Returns a list of the elements whose flag is False, and a list of all others."""
     assert len(bs) == len(l), (len(bs), len(l))
     parts: tuple[list[T], list[T]] = [], []
     for flag, value in zip(bs, l, strict=True):
@@ -90,7 +90,7 @@ def partition_list(bs: Sequence[bool], l: Sequence[T]) -> tuple[list[T], list[T]
 
 
 def merge_lists(bs: Sequence[bool], l0: Sequence[T], l1: Sequence[T]) -> list[T]:
-    """Inverts `partition_list`."""
+    """Merges two lists by flags; the inverse of `partition_list`."""
     sides = iter(l0), iter(l1)
     merged = [next(sides[bool(flag)]) for flag in bs]
     assert all(next(side, None) is None for side in sides), (len(bs), len(l0), len(l1))
@@ -109,7 +109,7 @@ def subs_list2(
     src2: Sequence[T],
     base: Sequence[T],
 ) -> list[T]:
-    """Returns the result of `subs_list` with two sources, the first of which has precedence."""
+    """Computes `subs_list` with two sources, of which the first takes precedence."""
     others = iter(base)
     merged = [
         src1[k1] if k1 is not None else src2[k2] if k2 is not None else next(others)
@@ -125,7 +125,7 @@ def concatenate(xs: Iterable[Sequence[T]]) -> list[T]:
 
 
 def unflatten(xs: Iterable[T], ns: Sequence[int]) -> list[list[T]]:
-    """Splits elements into consecutive lists of `ns` elements, which must use all."""
+    """Splits elements into consecutive lists of `ns` elements, which must use all elements."""
     values = iter(xs)
     pieces = [list(itertools.islice(values, n)) for n in ns]
     assert next(values, None) is None
@@ -133,7 +133,7 @@ def unflatten(xs: Iterable[T], ns: Sequence[int]) -> list[list[T]]:
 
 
 def tuple_insert(t: tuple[T, ...], idx: int, val: T) -> tuple[T, ...]:
-    """Returns the tuple with `val` inserted before position `idx`, from 0 to the length."""
+    """Returns the tuple with `val` inserted before position `idx`, which is 0 to the length."""
     assert 0 <= idx <= len(t), (idx, len(t))
     return (*t[:idx], val, *t[idx:])
 
@@ -161,7 +161,7 @@ def ceil_of_ratio(x: int, y: int) -> int:
 
 
 def canonicalize_axis(axis: SupportsIndex, num_dims: int) -> int:
-    """Returns an axis as an index in 0 ... `num_dims` - 1; negative ones count from the end.
+    """Returns an axis as an index in 0 ... `num_dims` - 1; negative axes count from the end.
 
     Raises:
       ValueError: if the axis is out of range.
@@ -169,7 +169,7 @@ def canonicalize_axis(axis: SupportsIndex, num_dims: int) -> int:
     position = operator.index(axis)
     if not -num_dims <= position < num_dims:
         raise ValueError(
-            f"axis {position} does not exist: an array of {num_dims} dimensions has axes from "
+            f"axis {position} is out of bounds: an array of {num_dims} dimensions has axes from "
             f"{-num_dims} to {num_dims - 1}"
         )
     return position % num_dims
@@ -178,17 +178,17 @@ def canonicalize_axis(axis: SupportsIndex, num_dims: int) -> int:
 def canonicalize_axis_tuple(
     axis: int | Sequence[int] | None, ndim: int, allow_duplicate: bool = False
 ) -> tuple[int, ...]:
-    """Returns indices of axes: one, several, or, for None, all.
+    """Returns the indices of one or several axes, or of all axes if `axis` is None.
 
     Raises:
-      ValueError: if an axis is out of range, or occurs twice where that is not allowed.
+      ValueError: if an axis is out of range, or occurs twice and `allow_duplicate` is False.
     """
     if axis is None:
         return tuple(range(ndim))
     several = axis if isinstance(axis, Sequence) else (axis,)
     axes = tuple(canonicalize_axis(x, ndim) for x in several)
     if not allow_duplicate and len(set(axes)) != len(axes):
-        raise ValueError(f"each axis may occur once, but axis is {axis}")
+        raise ValueError(f"axes must be unique, but got axis={axis}")
     return axes
 
 

@@ -1,4 +1,4 @@
-"""`jax._src.numpy.util` and `.dtypes`: checking and promoting operands."""
+"""`jax._src.numpy.util` and `jax._src.dtypes`: checks and promotion of operands."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def promote_args(fun_name: str, *args: ArrayLike) -> list[Array]:
-    """Returns the operands as arrays with equal rank and their common dtype.
+    """Returns the operands as arrays of equal rank and common dtype.
 
     Raises:
-      TypeError: if one is not an array or a scalar.
+      TypeError: if an operand is neither an array nor a scalar.
     """
     return [as_value(x) for x in promotion.promote_args(fun_name, *args)]
 
@@ -35,7 +35,7 @@ def promote_args_inexact(fun_name: str, *args: ArrayLike) -> list[Array]:
 
 
 def promote_args_numeric(fun_name: str, *args: ArrayLike) -> list[Array]:
-    """Promotes like `promote_args`, with booleans as integers."""
+    """Promotes like `promote_args`, and converts booleans to integers."""
     return [as_value(x) for x in promotion.promote_args_numeric(fun_name, *args)]
 
 
@@ -51,12 +51,12 @@ def promote_dtypes(*args: ArrayLike) -> list[Array]:
 
 
 def promote_dtypes_inexact(*args: ArrayLike) -> list[Array]:
-    """Returns the operands as arrays of their common dtype, integers as floats."""
+    """Returns the operands as arrays of their common dtype; integers are converted to floats."""
     return [as_value(x) for x in promotion.promote_dtypes_inexact(*args)]
 
 
 def promote_dtypes_numeric(*args: ArrayLike) -> list[Array]:
-    """Returns the operands as arrays of their common dtype, booleans as integers."""
+    """Returns the operands as arrays of their common dtype; booleans are converted to integers."""
     return [as_value(x) for x in promotion.promote_dtypes_numeric(*args)]
 
 
@@ -87,18 +87,18 @@ def is_arraylike(x: object) -> bool:
 
 
 def check_no_float0s(fun_name: str, *args: object) -> None:
-    """Raises TypeError if an operand has dtype float0, that of tangents of integers."""
+    """Raises TypeError if an operand has dtype float0, the dtype of tangents of integers."""
     if any(getattr(x, "dtype", None) == dtypes.float0 for x in args):
         raise dtypes.float0_error(fun_name)
 
 
 def select(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
-    """Returns `x` where the condition holds, `y` elsewhere; operands are promoted and broadcast."""
+    """Selects `x` where the condition is True, else `y`; operands are promoted and broadcast."""
     return where(condition, x, y)
 
 
 def broadcast(arr: ArrayLike, shape: ShapeLike, sharding: ShardingLike | None = None) -> Array:
-    """Returns an array broadcast to a shape, with sharding `sharding` if given."""
+    """Broadcasts an array to a shape, with the given sharding, if any."""
     return broadcast_to(arr, canonical_shape(shape), out_sharding=sharding)
 
 
@@ -125,7 +125,7 @@ def default_complex_dtype() -> np.dtype:
 def to_inexact_dtype(dtype: DTypeLike) -> np.dtype:
     """Returns the dtype in which values of `dtype` are computed; inexact dtypes are unchanged.
 
-    Integers of 64 bits map to float64, whether x64 is enabled or not.
+    64-bit integers are mapped to float64, whether x64 is enabled or not.
     """
     kind = np.dtype(dtype)
     if dtypes.issubdtype(kind, np.inexact):

@@ -9,11 +9,11 @@ from jitney.core.pytree.registry import KINDS
 
 
 class RegistryEntry(NamedTuple):
-    """How containers of a type are flattened and unflattened.
+    """The functions that flatten and unflatten containers of a type.
 
     Attributes:
-      to_iter: container -> (children, data).
-      from_iter: (data, children) -> container.
+      to_iter: function container -> (children, data).
+      from_iter: function (data, children) -> container.
     """
 
     to_iter: Callable[[Any], tuple[Iterable[Any], Any]]

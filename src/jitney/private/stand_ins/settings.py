@@ -1,4 +1,4 @@
-"""`jax._src.config`: each option as an object, named without "jax_"."""
+"""`jax._src.config`: the options as objects, named without "jax_"."""
 
 from __future__ import annotations
 

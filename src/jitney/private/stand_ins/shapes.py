@@ -1,4 +1,4 @@
-"""`jax._src.core`: sizes of axes, ints or symbolic expressions, and comparisons of types."""
+"""`jax._src.core`: sizes of axes (ints or symbolic expressions), and comparisons of types."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def is_dim(v: object) -> bool:
 
 
 def canonicalize_dim(d: DimSize, context: str = "") -> DimSize:
-    """Returns a size as an int, or as a symbolic expression.
+    """Returns a size as an int or a symbolic expression.
 
     Raises:
-      TypeError: if it is neither.
+      TypeError: if `d` is neither of these.
     """
     return canonicalize_shape((d,), context)[0]
 
@@ -39,14 +39,14 @@ def canonicalize_shape(shape: Sequence[DimSize], context: str = "") -> tuple[Dim
     """Returns a shape as a tuple of ints and symbolic expressions.
 
     Raises:
-      TypeError: if a size is neither of these, such as a tracer.
+      TypeError: if a size is neither of these; for example, if it is a tracer.
     """
     known = [as_dim(d) for d in shape if not isinstance(d, Tracer)]
     extents = tuple(d for d in known if d is not None)
     if len(extents) < len(shape):
         where = f" {context}" if context else ""
         raise TypeError(
-            f"shapes must have sizes that are known before the program runs, but got "
+            f"the sizes in a shape must be known when the program is traced, but got "
             f"{tuple(shape)}{where}"
         )
     return extents
@@ -82,18 +82,18 @@ def divide_shape_sizes(s1: Sequence[DimSize], s2: Sequence[DimSize]) -> DimSize:
         return 1
     if definitely_equal(size2, 0) or size1 % size2 != 0:
         raise InconclusiveDimensionOperation(
-            f"the size of {tuple(s1)} must be a multiple of that of {tuple(s2)}"
+            f"the number of elements of shape {tuple(s1)} must be a multiple of that of {tuple(s2)}"
         )
     return size1 // size2
 
 
 def dilate_dim(d: DimSize, dilation: DimSize) -> DimSize:
-    """Returns the size of an axis with `dilation` - 1 holes between elements."""
+    """Returns the size of an axis after inserting `dilation` - 1 elements between elements."""
     return d if definitely_equal(dilation, 1) or definitely_equal(d, 0) else 1 + dilation * (d - 1)
 
 
 def stride_dim(d: DimSize, window_size: DimSize, window_stride: DimSize) -> DimSize:
-    """Returns the number of windows of a size that fit along an axis with a stride."""
+    """Returns the number of windows of the given size and stride that fit along an axis."""
     if is_constant_dim(d) and is_constant_dim(window_size) and d < window_size:
         return 0
     return (d - window_size) // window_stride + 1
@@ -108,23 +108,23 @@ def concrete_dim_or_error(val: object, context: str = "") -> DimSize:
     """Returns a size as an int or a symbolic expression.
 
     Raises:
-      ConcretizationTypeError: if it is a tracer.
+      ConcretizationTypeError: if `val` is a tracer.
     """
     extent = None if isinstance(val, Tracer) else as_dim(val)
     return concrete_or_error(operator.index, val, context) if extent is None else extent
 
 
 def canonicalize_slice(s: slice, axis_size: int) -> tuple[int, int, int]:
-    """Returns (start, step, number of elements) of a slice of an axis."""
+    """Returns (start, step, number of elements) of a slice along an axis."""
     start, stop, step = s.indices(axis_size)
     size = len(range(start, stop, step))
     return start, step, size
 
 
 def typematch(t1: AbstractValue, t2: AbstractValue, no_dtype_check: bool = False) -> bool:
-    """Returns whether two types are equal up to weak types.
+    """Returns whether two types are equal except for weak types.
 
-    With `no_dtype_check`, dtypes may differ, too.
+    If `no_dtype_check` is True, dtypes can differ, too.
     """
     a: Any = t1
     b: Any = t2

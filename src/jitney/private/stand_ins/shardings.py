@@ -1,4 +1,4 @@
-"""`jax._src.sharding_impls`: resolving PartitionSpecs, and a class of older releases."""
+"""`jax._src.sharding_impls`: resolution of PartitionSpecs, and a class of older releases."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ def canonicalize_sharding(
     api_name: str,
     check_mesh_consistency: bool = True,
 ) -> NamedSharding | None:
-    """Returns a PartitionSpec as a sharding on the context mesh; shardings and None unchanged.
+    """Converts a PartitionSpec to a sharding on the context mesh; keeps shardings and None.
 
     Args:
       sharding: the argument of a function.
-      api_name: the function's name, for messages.
-      check_mesh_consistency: has no effect; a sharding on another mesh raises an error where it is
+      api_name: name of the function, for messages.
+      check_mesh_consistency: no effect; a sharding on a different mesh raises an error when it is
         used.
 
     Raises:
-      ValueError: if a PartitionSpec is given, and there is no context mesh.
-      TypeError: if it is of another type.
+      ValueError: if a PartitionSpec is given, but there is no context mesh.
+      TypeError: if the type of `sharding` is none of these.
     """
     return None if sharding is None else as_named(sharding, api_name)
 
 
 class PositionalSharding(SingleDeviceSharding):
-    """A class that JAX has removed, but that packages still refer to; it has no instances."""
+    """A class that was removed from JAX, but that packages still refer to; it has no instances."""

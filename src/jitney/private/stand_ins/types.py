@@ -50,19 +50,19 @@ StaticScalar: TypeAlias = "np.bool_ | np.number | bool | int | float | complex"
 
 
 class TypedNdArray:
-    """A NumPy array with a weak type, as JAX has for constants; jitney has no values of it.
+    """A NumPy array with a weak type, which JAX uses for constants; jitney does not create any.
 
-    Packages use it in `isinstance` checks.
+    Packages use this type in `isinstance` checks.
     """
 
 
 class TypedInt(int):
-    """A Python integer with a dtype; jitney has no values of it."""
+    """A Python integer with a dtype; jitney does not create any."""
 
 
 class TypedFloat(float):
-    """A Python float with a dtype; jitney has no values of it."""
+    """A Python float with a dtype; jitney does not create any."""
 
 
 class TypedComplex(complex):
-    """A Python complex number with a dtype; jitney has no values of it."""
+    """A Python complex number with a dtype; jitney does not create any."""
