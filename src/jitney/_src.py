@@ -1,4 +1,4 @@
-"""`jax._src`: those of JAX's private modules that programs and libraries use.
+"""`jax._src`: the private modules of JAX that programs and libraries use.
 
 This package contains no module files; `jitney.private` creates each module when it is imported.
 """

@@ -66,7 +66,7 @@ def test_what_is_written_can_be_read(tmp_path):
 
 def test_there_is_one_trace_at_a_time():
     session = profiler.ProfileSession()
-    with pytest.raises(RuntimeError, match="nothing was recorded"):
+    with pytest.raises(RuntimeError, match="nothing has been recorded"):
         session.export_profile_data("nowhere")
     with session:
         with pytest.raises(RuntimeError, match="one at a time"):

@@ -50,7 +50,7 @@ def test_one_trace_at_a_time(tmp_path):
     with annotation:
         profiler.start_trace(tmp_path, create_perfetto_trace=True)
         assert annotation.is_enabled()
-        with pytest.raises(RuntimeError, match="a trace is being recorded already"):
+        with pytest.raises(RuntimeError, match="a trace is already being recorded"):
             profiler.start_trace(tmp_path)
         jax.monitoring.clear_event_listeners()
     profiler.stop_trace()

@@ -70,7 +70,7 @@ def test_clipped_gradients():
 
 def test_wrong_arguments():
     init, update, _ = optimizers.sgd(0.1)
-    with pytest.raises(TypeError, match="gradients must have the structure of the parameters"):
+    with pytest.raises(TypeError, match="gradients and parameters must have the same pytree structure"):
         update(0, [1.0], init(PARAMS))
     with pytest.raises(TypeError, match="make_schedule"):
         optimizers.make_schedule([1.0])
@@ -87,7 +87,7 @@ def test_an_update_must_keep_the_structure_of_states():
         return (lambda x: x), update, (lambda state: state)
 
     init, update, _ = growing()
-    with pytest.raises(TypeError, match="must keep the structure of an array's state"):
+    with pytest.raises(TypeError, match="must not change the pytree structure of a state"):
         update(0, [1.0], init([2.0]))
 
 

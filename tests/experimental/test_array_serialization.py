@@ -118,11 +118,11 @@ def test_verifying_specs():
     alone = specs.get_tensorstore_spec("/a/b/x", ocdbt=False, arr=x)
     specs.verify_tensorstore_spec(alone, x, "/a/b/x", ocdbt=False)
     for args, message in [
-        ((spec, x, "/a/c", True), "not in /a/c"),
-        ((alone, x, "/a/b", True), "driver ocdbt"),
-        ((spec, x[0], "/a/b", True), r"shape \(6, 10\), but the array has \(10,\)"),
-        ((spec, x.astype(int), "/a/b", True), "dtype float32, but the array has int32"),
-        ((spec, None, "/a/b", True), "nothing to compare metadata with"),
+        ((spec, x, "/a/c", True), "not in the folder /a/c"),
+        ((alone, x, "/a/b", True), "must be ocdbt"),
+        ((spec, x[0], "/a/b", True), r"shape \(6, 10\), but the array has the shape \(10,\)"),
+        ((spec, x.astype(int), "/a/b", True), "dtype float32, but the array has the dtype int32"),
+        ((spec, None, "/a/b", True), "an array is required to check metadata"),
     ]:
         with pytest.raises(ValueError, match=message):
             specs.verify_tensorstore_spec(*args)
@@ -251,7 +251,7 @@ def test_what_fails_is_raised_by_the_next_call(manager, place, tmp_path):
 def test_refusals(manager, tmp_path):
     path = str(tmp_path / "x")
     for value in (np.ones(3), 1.0, jitney.random.key(0)):
-        with pytest.raises(TypeError, match=r"stores numeric jax\.Arrays"):
+        with pytest.raises(TypeError, match=r"expected a numeric jax\.Arrays"):
             manager.serialize_with_paths([value], [path])
     with pytest.raises(ValueError, match="2 arrays, but 1 tensorstore_specs"):
         manager.serialize([jnp.ones(3)] * 2, [serialization.get_tensorstore_spec(path)])

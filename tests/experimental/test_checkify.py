@@ -240,9 +240,9 @@ def test_wrong_use():
         checkify.check(True, "{}", "text")
     with pytest.raises(IndexError):
         checkify.check(True, "{}")
-    with pytest.raises(TypeError, match="must be the Error"):
+    with pytest.raises(TypeError, match="must be an Error"):
         checkify.check_error(3)
-    with pytest.raises(ValueError, match="not known while a program is traced"):
+    with pytest.raises(ValueError, match="is unknown while a function is traced"):
         jitney.jit(lambda x: checkify.checkify(jtnp.sqrt)(x)[0].get())(1.0)
 
 

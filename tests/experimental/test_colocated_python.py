@@ -62,7 +62,7 @@ def test_arguments_are_arrays_that_are_there():
     f = colocated.colocated_python(lambda x: x)
     with pytest.raises(ValueError, match=r"take and return only arrays|only supports jax.Array"):
         f(np.ones(3))
-    with pytest.raises(ValueError, match="outside of traced functions"):
+    with pytest.raises(ValueError, match="only with concrete arrays"):
         jitney.jit(f)(jitney.numpy.ones(3))
 
 
@@ -101,7 +101,7 @@ def test_devices():
     mesh = jitney.make_mesh((1,), ("a",))
     assert colocated.colocated_cpu_devices(mesh) == mesh
     for wrong in ([1], devices[0]):
-        with pytest.raises(TypeError, match="takes a sequence of devices or a Mesh"):
+        with pytest.raises(TypeError, match="expected a sequence of devices, .* or a Mesh"):
             colocated.colocated_cpu_devices(wrong)
     assert serialization.xb.local_devices() == devices
     assert serialization.xb.backends()["cpu"].local_devices() == devices

@@ -36,7 +36,7 @@ def test_unknown_units_are_refused(name):
 
 
 def test_options_are_required():
-    with pytest.raises(TypeError, match="must be a string, but is 3"):
+    with pytest.raises(TypeError, match="must be a string, but got 3"):
         compute_on(abs, compute_type=3, out_memory_spaces=None)
     for options in {"compute_type": "device"}, {"out_memory_spaces": None}:
         with pytest.raises(TypeError, match="must be passed by keyword"):

@@ -134,7 +134,7 @@ def test_static_arguments_that_there_are_not(number):
         return str(error.value)
 
     assert answer(lambda: bool(refused(jax, theirs)))
-    message = f"static_argnums has {number}, but <lambda> was called with 2 arguments"
+    message = f"static_argnums contains {number}, but <lambda> was called with 2 arguments"
     assert message in refused(jitney, ours)
 
 
@@ -145,7 +145,7 @@ def test_closed_over_constants_and_tracers():
         return f(x)
 
     assert jitney.jit(lambda x: around(x, np.float32(2)))(jnp.ones(2)).tolist() == [2, 2]
-    with pytest.raises(jitney.errors.UnexpectedTracerError, match="pass it as an argument"):
+    with pytest.raises(jitney.errors.UnexpectedTracerError, match="pass the value as an argument"):
         jitney.jit(around)(jnp.ones(2), 2.0)
     with pytest.raises(NotImplementedError, match="custom_vjp around"):
         jitney.grad(lambda x: around(x, 2.0).sum())(jnp.ones(2))

@@ -71,7 +71,7 @@ def test_what_is_refused():
         multihost_utils.host_local_array_to_global_array,
         multihost_utils.global_array_to_host_local_array,
     ):
-        with pytest.raises(TypeError, match="a Mesh of devices, but is"):
+        with pytest.raises(TypeError, match="a Mesh of devices, but got"):
             f(np.ones(2), mesh.abstract_mesh, spec)
         with pytest.raises(ValueError, match=r"None for an array.*PartitionSpec\(\) replicates"):
             f({"a": np.ones(2)}, mesh, {"a": None})

@@ -150,7 +150,7 @@ def test_types_of_fused_functions_have_memory_spaces():
 
 
 def test_wrong_memory_spaces_of_fused_functions():
-    with pytest.raises(ValueError, match="returns 1 arrays, but `out_spaces` are 2"):
+    with pytest.raises(ValueError, match="returns 1 arrays, but `out_spaces` has length 2"):
         fused(jitney, jnp.sin, "Device", "Device")(1.0)
     from jitney.experimental import fused as module
 

@@ -51,5 +51,5 @@ def test_spawned_generators_are_independent():
     children = stateful_rng(2).spawn(3)
     first = [float(rng.uniform()) for rng in children]
     assert len(set(first)) == 3 and float(children[0].uniform()) not in first
-    with pytest.raises(ValueError, match="must not be negative, but is -1"):
+    with pytest.raises(ValueError, match="must not be negative, but got -1"):
         stateful_rng(2).spawn(-1)

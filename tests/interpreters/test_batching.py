@@ -41,7 +41,7 @@ def test_results_that_are_not_mapped_are_broadcast():
     ((out,), mapped) = batched(lambda x, y: y, [X, np.float32(5)], [0, None], [0])
     np.testing.assert_array_equal(out, [5, 5])
     assert mapped == [True]
-    with pytest.raises(ValueError, match="a result is mapped, but must not be"):
+    with pytest.raises(ValueError, match="a result is mapped, but its entry"):
         batched(lambda x: x, [X], [0], [None])
     ((out,), _) = batched(lambda x: x, [X], [1], [batching.zero_if_mapped], size=3)
     np.testing.assert_array_equal(out, X.T)

@@ -198,7 +198,7 @@ def test_derivative_of_softmax_by_its_result():
 
 def test_one_hot_of_floats_is_deprecated():
     with pytest.warns(
-        DeprecationWarning, match="one_hot: `x` should be of an integer type, but it is float32"
+        DeprecationWarning, match="one_hot: `x` should have an integer dtype, but it is float32"
     ):
         out = jitney.nn.one_hot(np.array([1.0, 5.0], np.float32), 3)
     np.testing.assert_array_equal(out, [[0, 1, 0], [0, 0, 0]])

@@ -55,5 +55,5 @@ def test_refusals():
         inversions.geometric(KEY, 0.5, dtype=float)
     with pytest.raises(ValueError, match="do not broadcast"):
         inversions.wald(KEY, np.ones(3), (2,))
-    with pytest.raises(ValueError, match="a single key is needed"):
+    with pytest.raises(ValueError, match="expected a single key"):
         inversions.rayleigh(random.split(KEY), 1.0)

@@ -55,7 +55,7 @@ def test_both_signs_of_the_diagonal_occur():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: multivariate_normal(KEY, MEAN, COV, method="lu"), "`method` can be"),
+        (lambda: multivariate_normal(KEY, MEAN, COV, method="lu"), "`method` must be"),
         (lambda: multivariate_normal(KEY, 1.0, COV), "mean.ndim >= 1"),
         (lambda: multivariate_normal(KEY, MEAN, MEAN), "cov.ndim >= 2"),
         (lambda: multivariate_normal(KEY, MEAN, COV[:2, :2]), "must hold 3 x 3 matrices"),

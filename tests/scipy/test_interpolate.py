@@ -40,7 +40,7 @@ def test_one_dimension_takes_vectors_and_one_point_is_constant():
     [
         (((X, Y), VALUES, "cubic"), ValueError, "`method` must be one of"),
         (((X, Y), VALUES, "linear", True), NotImplementedError, "bounds_error=True"),
-        (((X, X), VALUES), ValueError, "3 points and 2 values in dimension 1"),
+        (((X, X), VALUES), ValueError, "equal lengths in dimension 1, but got 3 and 2"),
         (((X[::-1], Y), VALUES), ValueError, "dimension 0 must be strictly ascending"),
         (((X[:, None], Y), VALUES), ValueError, "dimension 0 must be 1-dimensional"),
         (((X, Y, Y, Y), VALUES), ValueError, "an array for each axis"),

@@ -346,7 +346,7 @@ def test_errors():
     cases = {
         r"expm.*: .*square.*\(2, 3\)": lambda: linalg.expm(flat),
         "'real' or 'complex'": lambda: linalg.schur(square, output="other"),
-        "'Z' must be square": lambda: linalg.rsf2csf(square, flat),
+        "`Z` must be square": lambda: linalg.rsf2csf(square, flat),
         "polar.*: `side`.*'other'": lambda: linalg.polar(square, side="other"),
         "unknown method": lambda: linalg.polar(square, method="other"),
         "'schur' or 'eigen'|\"schur\" or \"eigen\"": lambda: linalg.solve_sylvester(
@@ -360,12 +360,12 @@ def test_errors():
         "convolution_matrix.*: `mode` must be .*'other'": lambda: linalg.convolution_matrix(
             jnp.ones(3), 2, "other"
         ),
-        r"`s` must have one element less .*\(3,\) and \(3,\)": lambda: linalg.leslie(
+        r"`s` must have one element fewer .*\(3,\) and \(3,\)": lambda: linalg.leslie(
             jnp.ones(3), jnp.ones(3)
         ),
         "at least two coefficients": lambda: linalg.companion(jnp.ones(1)),
         "nonzero": lambda: linalg.fiedler_companion(jnp.ones(0)),
-        r"number 0 has shape \(2, 2, 2\)": lambda: linalg.block_diag(jnp.ones((2, 2, 2))),
+        r"block 0 has shape \(2, 2, 2\)": lambda: linalg.block_diag(jnp.ones((2, 2, 2))),
         "assume_a": lambda: linalg.solve(square, square, assume_a="other"),
         "solve_triangular.*: `trans` must be .*'other'": lambda: linalg.solve_triangular(
             square, square, trans="other"
@@ -374,7 +374,7 @@ def test_errors():
             linalg.lu_factor(square), square, trans=3
         ),
         "qr.*: `mode` must be .*'other'": lambda: linalg.qr(square, mode="other"),
-        "qr_multiply.*: `mode` must be 'left' or 'right'": lambda: linalg.qr_multiply(
+        "qr_multiply.*: `mode`.* must be 'left' or 'right'": lambda: linalg.qr_multiply(
             square, square, "other"
         ),
         "select_range": lambda: linalg.eigh_tridiagonal(jnp.ones(3), jnp.ones(2), select="i"),

@@ -116,9 +116,9 @@ def test_pytrees_of_unknowns(name: str):
     back = operator(x)
     for key in b:
         np.testing.assert_allclose(back[key], b[key], atol=1e-4)
-    with pytest.raises(ValueError, match=r"structure of b, .*'a': \*.*'b': \*"):
+    with pytest.raises(ValueError, match=r"same pytree structure, .*'a': \*.*'b': \*"):
         SOLVERS[name](operator, b, {"a": jnp.ones(2)})
-    with pytest.raises(ValueError, match="shapes of the arrays of b"):
+    with pytest.raises(ValueError, match="must have the same shapes"):
         SOLVERS[name](lambda x: x, jnp.ones(2), jnp.ones(3))
     with pytest.raises(ValueError, match="square matrix"):
         SOLVERS[name](jnp.ones((2, 3)), jnp.ones(3))
@@ -188,7 +188,7 @@ def test_interpolation_refuses():
         interpolator((jnp.arange(2.0),), jnp.arange(2.0), "other")
     with pytest.raises(ValueError, match="strictly ascending"):
         interpolator((jnp.zeros(2),), jnp.arange(2.0))
-    with pytest.raises(ValueError, match="values in dimension 0"):
+    with pytest.raises(ValueError, match="equal lengths in dimension 0"):
         interpolator((jnp.arange(3.0),), jnp.arange(2.0))
     with pytest.raises(NotImplementedError, match="bounds_error"):
         interpolator((jnp.arange(2.0),), jnp.arange(2.0), bounds_error=True)

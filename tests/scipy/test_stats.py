@@ -262,7 +262,7 @@ def test_multivariate_normal():
             stats.multivariate_normal.logpdf(x, mean, 2.0),
             scipy.stats.multivariate_normal(mean, 2 * np.eye(3)).logpdf(x),
         )
-    with pytest.raises(ValueError, match="cov must have the shape"):
+    with pytest.raises(ValueError, match="cov must have sizes"):
         stats.multivariate_normal.logpdf(jnp.ones(2), jnp.ones(3), jnp.eye(2))
     with pytest.raises(NotImplementedError, match="allow_singular"):
         stats.multivariate_normal.logpdf(1.0, 0.0, 1.0, allow_singular=True)
@@ -369,16 +369,16 @@ def test_density_estimates_refuse():
         r"must be a vector, but it has shape \(2, 2\)": lambda: stats.gaussian_kde(
             jnp.arange(5.0), weights=jnp.ones((2, 2))
         ),
-        "each of the 5 points, but there are 4": lambda: stats.gaussian_kde(
+        "each of the 5 points, but it has 4": lambda: stats.gaussian_kde(
             jnp.arange(5.0), weights=jnp.ones(4)
         ),
         "bw_method": lambda: stats.gaussian_kde(jnp.arange(5.0), "other"),
         "points must have 2 coordinates, .* they have 3": lambda: kde.evaluate(jnp.ones((3, 2))),
-        r"`mean` must have shape \(2,\), but it has \(3,\)": lambda: kde.integrate_gaussian(
+        r"`mean` must have shape \(2,\), but got \(3,\)": lambda: kde.integrate_gaussian(
             jnp.ones(3), jnp.eye(2)
         ),
         "points have 2 coordinates": lambda: kde.integrate_box_1d(0, 1),
-        "the same dimension, .* 2 and 1": lambda: kde.integrate_kde(
+        "the same number of dimensions, .* 2 and 1": lambda: kde.integrate_kde(
             stats.gaussian_kde(jnp.arange(4.0))
         ),
     }

@@ -23,7 +23,7 @@ class EArray(ArrayImpl):
         for other dtypes, the elements.
 
     Raises:
-      TypeError: if the dtype of `data` is not that of the underlying data.
+      TypeError: if `data` for keys does not have the dtype uint32.
       ValueError: if the shape or dtype of the resulting array differs from `aval`.
 
     Example:

@@ -1,7 +1,7 @@
 """`jax.experimental.hijax`: user-defined types as values of jaxprs, and operations on them.
 
-A value of such a type is a Python object that represents one or more arrays. In a jaxpr it is a
-single variable, and users define how operations on it are differentiated and batched. Before a
+A value of a user-defined type is a Python object that represents one or more arrays. In a jaxpr it
+is a single variable, and users define how operations on it are differentiated and batched. Before a
 jaxpr is compiled, it is lowered to operations on arrays. See `docs/hijax.md`.
 """
 

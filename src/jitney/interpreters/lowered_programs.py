@@ -191,7 +191,7 @@ def lower_jaxpr_to_module(
     Returns: the lowered program; its module can be compiled by `Client.compile_and_load`.
 
     Raises:
-      ValueError: if types differ from those of the program, or the CPU is not among `platforms`.
+      ValueError: if the types are not those of the program, or the CPU is not among `platforms`.
 
     Example:
       >>> from jax.interpreters import mlir

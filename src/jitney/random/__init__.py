@@ -1,4 +1,4 @@
-"""`jax.random`: random numbers from explicit keys, bit-identical to those of JAX."""
+"""`jax.random`: random numbers from explicit keys, bit-identical to the numbers that JAX draws."""
 
 from jitney.core.util.lazy import attach
 

@@ -3,8 +3,8 @@
 For small means the count is the number of steps of a random walk. For large means it is drawn by
 transformed rejection: W. Hörmann, "The transformed rejection method for generating Poisson random
 variables" (PTRS), Insurance: Mathematics and Economics 12 (1993), and "The generation of binomial
-random variates" (BTRS), J. Statist. Comput. Simul. 46 (1993). The method is chosen for each element by
-its parameters; rejection is skipped if no element needs it.
+random variates" (BTRS), J. Statist. Comput. Simul. 46 (1993). The method is chosen for each element
+by its parameters; rejection is skipped if no element needs it.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def poisson(
     name = key_impl(key)
     if name != "threefry2x32" and not is_close:
         raise NotImplementedError(
-            f"jax.random.poisson: the exact method supports only keys of threefry2x32, as in JAX, but "
-            f'got a key of {name}; use such a key, or method="approximate"'
+            f"jax.random.poisson: the exact method supports only keys of threefry2x32, as in JAX, "
+            f'but got a key of {name}; use a threefry2x32 key, or method="approximate"'
         )
     try:
         asked = integer_dtype("poisson", dtype)

@@ -116,7 +116,7 @@ def choice(
       key: PRNG key.
       a: array, or static integer n, which stands for 0 ... n - 1.
       shape: shape of the draws.
-      replace: whether an element may be drawn more than once.
+      replace: whether an element can be drawn more than once.
       p: probabilities [n] of the elements; equal by default.
       axis: axis of `a` from which to draw.
       mode: mode of `gumbel`; used only if `p` is given and `replace` is False.
@@ -215,7 +215,7 @@ def categorical(
       axis: axis of the categories.
       shape: shape of the result; by default the shape of `logits` without `axis`, which must
         broadcast to its trailing axes.
-      replace: whether an index may be drawn more than once along the leading axes of `shape`.
+      replace: whether an index can be drawn more than once along the leading axes of `shape`.
       mode: mode of `gumbel`.
       out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 

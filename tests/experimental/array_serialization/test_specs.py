@@ -31,8 +31,8 @@ def test_paths_are_folders_or_addresses_and_may_share_a_database():
     ("path", "message"),
     [
         ("a/b", "the path must be absolute"),
-        ("gs://bucket/x", "has fewer components"),
-        ("s3://bucket", "needs a bucket and a path"),
+        ("gs://bucket/x", "must have a bucket, a folder and a name"),
+        ("s3://bucket", "must have a bucket and a path"),
     ],
 )
 def test_databases_need_a_folder(path, message):
@@ -75,7 +75,7 @@ def test_specs_are_merged_with_their_stores():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kvstore": {"driver": "file", "path": "/a/x"}}, "must have the driver ocdbt"),
+        ({"kvstore": {"driver": "file", "path": "/a/x"}}, "must be ocdbt"),
         ({"metadata": None}, "has no metadata"),
         ({"metadata": {"shape": (6, 4)}}, r"has the shape \(6, 4\), but the array has \(4, 6\)"),
         ({"metadata": {"shape": (4, 6), "data_type": "int8"}}, "has the dtype int8"),

@@ -64,7 +64,7 @@ def test_errors_are_pytrees_of_code_and_payload():
 
 def test_errors_are_unknown_while_programs_are_traced():
     def f(e):
-        with pytest.raises(ValueError, match="not known while a program is traced"):
+        with pytest.raises(ValueError, match="is unknown while a function is traced"):
             e.get()
         return e
 

@@ -43,5 +43,5 @@ def test_attributes_are_not_accessible():
     counter.add(jnp.asarray(1))
     with pytest.raises(AttributeError):
         counter.n  # noqa: B018
-    with pytest.raises(ValueError, match="functions take and return only arrays"):
+    with pytest.raises(ValueError, match="functions can take and return only arrays"):
         counter.add(1)

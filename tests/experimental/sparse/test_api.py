@@ -31,14 +31,14 @@ def test_batch_and_dense_axes_are_options_of_some_formats():
     rows = eye(3, 4, -1, n_batch=1)
     assert rows.n_batch == 1 and rows.nse == 1
     np.testing.assert_array_equal(todense(rows), np.eye(3, 4, -1))
-    with pytest.raises(ValueError, match="BCSR needs two axes that are sparse"):
+    with pytest.raises(ValueError, match="BCSR arrays have two sparse axes"):
         empty((2, 3), sparse_format="bcsr", n_batch=1)
     with pytest.raises(ValueError, match="no 2 batch and 1 dense axes"):
         empty((2, 3), n_batch=2, n_dense=1)
 
 
 def test_formats_have_names():
-    with pytest.raises(ValueError, match=r"must be in \['bcoo', .*, but is 'dok'"):
+    with pytest.raises(ValueError, match=r"must be in \['bcoo', .*, but got 'dok'"):
         eye(2, sparse_format="dok")
 
 

@@ -40,7 +40,7 @@ def test_a_transpose_swaps_rows_and_columns():
     turned = coo_fromdense(DENSE).T
     assert turned.shape == (3, 2) and turned.cols_sorted and not turned.rows_sorted
     np.testing.assert_array_equal(turned.todense(), DENSE.T)
-    with pytest.raises(NotImplementedError, match="axes must be left out"):
+    with pytest.raises(NotImplementedError, match="`axes` is not supported"):
         turned.transpose((0, 1))
 
 
@@ -58,7 +58,7 @@ def test_products_are_those_of_the_dense_matrix():
 
 def test_operands_that_do_not_fit_are_refused():
     mat = coo_fromdense(DENSE)
-    with pytest.raises(TypeError, match="no product of a matrix"):
+    with pytest.raises(TypeError, match="cannot be multiplied by an array"):
         coo_matvec(mat, jnp.ones(2))
     with pytest.raises(TypeError, match="transposed and an array"):
         coo_matmat(mat, jnp.ones((3, 2)), transpose=True)

@@ -154,7 +154,7 @@ def test_errors_name_the_operation():
         sparse.BCOO.fromdense(jnp.eye(3), n_batch=1).T  # noqa: B018
     with pytest.raises(sparse.SparseEfficiencyError):
         mat.update_layout(n_batch=1)
-    with pytest.raises(ValueError, match=r"bcoo_sum_duplicates: .* pass `nse`"):
+    with pytest.raises(ValueError, match=r"bcoo_sum_duplicates: .* as `nse`"):
         jax.jit(lambda m: m.sum_duplicates().data)(mat)
 
 

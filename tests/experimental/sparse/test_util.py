@@ -42,7 +42,7 @@ def test_mapped_axes_of_size_one_are_broadcast():
     assert add(jnp.ones(1), jnp.ones(1)).tolist() == [2]
     partly = broadcasting_vmap(jnp.add, in_axes=(0, None))
     assert partly(jnp.arange(2.0), jnp.ones(3)).shape == (2, 3)
-    with pytest.raises(ValueError, match="of one size, or 1"):
+    with pytest.raises(ValueError, match="equal sizes, or size 1"):
         add(jnp.ones(2), jnp.ones(3))
     assert nfold_vmap(jnp.sum, 2)(jnp.ones((2, 3, 4))).tolist() == [[4] * 3] * 2
 
@@ -87,5 +87,5 @@ def test_pointers_of_rows_and_rows_of_pointers_are_inverses():
 def test_permutations_have_each_axis_once():
     assert check_permutation("f", np.array([2, 0, 1]), 3) == (2, 0, 1)
     for axes in (0, 0, 1), (0, 1), (1, 2, 3):
-        with pytest.raises(ValueError, match="f: permutation must be one of 3 axes"):
+        with pytest.raises(ValueError, match="f: expected a permutation of 3 axes"):
             check_permutation("f", axes, 3)

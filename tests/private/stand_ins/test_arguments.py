@@ -27,7 +27,7 @@ def test_other_positions_are_refused(x):
 def test_a_name_is_not_a_sequence_of_letters():
     assert ensure_str_tuple("ab") == ("ab",) and ensure_str_tuple(["a", "b"]) == ("a", "b")
     assert ensure_str_tuple(()) == ()
-    with pytest.raises(TypeError, match="names must be strings, but one is 3"):
+    with pytest.raises(TypeError, match="names must be strings, but got 3"):
         ensure_str_tuple(["a", 3])
 
 

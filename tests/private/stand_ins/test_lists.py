@@ -85,7 +85,7 @@ def test_axes_count_from_either_end():
             canonicalize_axis(axis, 3)
     assert canonicalize_axis_tuple(None, 2) == (0, 1) and canonicalize_axis_tuple(-1, 2) == (1,)
     assert canonicalize_axis_tuple((0, -2), 2, allow_duplicate=True) == (0, 0)
-    with pytest.raises(ValueError, match="each axis may occur once"):
+    with pytest.raises(ValueError, match="axes must be unique"):
         canonicalize_axis_tuple((0, -2), 2)
     assert maybe_named_axis(True, lambda k: k + 1, str) == 2
     assert maybe_named_axis("i", None, str.upper) == "I"

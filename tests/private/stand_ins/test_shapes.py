@@ -38,7 +38,7 @@ def test_shapes_are_integers_and_symbolic_expressions():
 
 def test_traced_sizes_are_refused():
     def f(n):
-        with pytest.raises(TypeError, match="known before the program runs"):
+        with pytest.raises(TypeError, match="known when the program is traced"):
             canonicalize_shape((n,))
         with pytest.raises(jax.errors.ConcretizationTypeError):
             concrete_dim_or_error(n)

@@ -50,7 +50,7 @@ def sending():
 
 def meeting():
     utils.sync_global_devices("here")
-    raises(AssertionError, "must pass one name", utils.sync_global_devices, f"place {RANK}")
+    raises(AssertionError, "must pass the same name", utils.sync_global_devices, f"place {RANK}")
     utils.assert_equal({"seed": 3, "rate": 0.1})
     with utils.live_devices(jax.devices()) as live:
         assert live == jax.devices()

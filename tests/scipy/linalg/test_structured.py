@@ -56,9 +56,9 @@ def test_integers_beyond_64_bits_are_rounded_once():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: s.block_diag(np.ones((1, 1, 1))), "number 0 has shape"),
+        (lambda: s.block_diag(np.ones((1, 1, 1))), "block 0 has shape"),
         (lambda: s.companion(A[:1]), "at least two coefficients"),
-        (lambda: s.leslie(A, A), "one element less"),
+        (lambda: s.leslie(A, A), "one element fewer"),
         (lambda: s.hadamard(6), "power of 2"),
         (lambda: s.helmert(0), "1 or more"),
         (lambda: s.dft(4, "m"), "`scale` must be"),

@@ -42,10 +42,10 @@ def test_tolerance_bounds_the_error():
 @pytest.mark.parametrize(
     ("e", "select", "bounds", "error", "message"),
     [
-        (D, "a", None, TypeError, "one element less"),
+        (D, "a", None, TypeError, "one element fewer"),
         (E, "v", (0, 1), NotImplementedError, "'a' or 'i'"),
         (E, "x", None, ValueError, "select must be"),
-        (E, "i", None, ValueError, "it is missing"),
+        (E, "i", None, ValueError, "requires `select_range`"),
         (E, "i", (3, 2), ValueError, "indices from 0 to 5"),
         (E, "i", (0, 6), ValueError, "indices from 0 to 5"),
     ],

@@ -32,7 +32,7 @@ def test_outside_of_the_simplex():
 
 
 def test_shapes_that_do_not_fit():
-    with pytest.raises(ValueError, match="`alpha` must be one vector"):
+    with pytest.raises(ValueError, match="`alpha` must be a vector"):
         logpdf(POINT, ALPHA[None])
     with pytest.raises(ValueError, match="as many rows as alpha has elements"):
         logpdf(POINT[:1], ALPHA)

@@ -196,7 +196,7 @@ async def async_deserialize(
 
     Args:
       in_type: sharding of the array: a Sharding, or a Format or ShapeDtypeStruct that has one. The
-        dtype of a ShapeDtypeStruct is used, too.
+        array gets the dtype of a ShapeDtypeStruct.
       tensorstore_spec: spec of the stored array.
       global_shape: shape of the array, if it differs from the stored shape; elements beyond the
         stored shape are zero.

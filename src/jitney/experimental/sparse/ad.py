@@ -43,7 +43,7 @@ def _with_data(like: JAXSparse, data: Array) -> JAXSparse:
 
 
 def _derivative(like: JAXSparse | Array, data: Array) -> JAXSparse | Array:
-    """Returns a derivative with respect to `like`; the axes of the result precede those of `like`."""
+    """Returns a derivative with respect to `like`; axes of the result precede axes of `like`."""
     if not isinstance(like, JAXSparse):
         return data
     outer = data.shape[: data.ndim - like.data.ndim]

@@ -100,7 +100,7 @@ def _reflected_matmul(self: JAXSparse, other: ArrayLike) -> JAXSparse | Array:
 
 
 def _getitem(self: JAXSparse, index: Index) -> JAXSparse | Array:
-    """Computes `self[index]` by `bcoo_slice` and `bcoo_gather`; supports the indices they support."""
+    """Computes `self[index]` for indices that `bcoo_slice` or `bcoo_gather` supports."""
     return sparsify(lambda x: x[index])(self)
 
 

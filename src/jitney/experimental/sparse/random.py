@@ -44,7 +44,7 @@ def random_bcoo(
       key: a PRNG key.
       shape: shape of the array.
       dtype: dtype of the elements.
-      indices_dtype: dtype of the indices; by default that of Python integers.
+      indices_dtype: dtype of the indices; the default integer dtype if None.
       nse: number of blocks stored for each batch or, if less than 1, the fraction of positions that
         are stored; it must be less than the number of positions.
       n_batch, n_dense: numbers of batch axes and of dense axes.

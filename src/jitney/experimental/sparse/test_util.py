@@ -160,7 +160,7 @@ def rand_bcoo(
     n_batch: int = 0,
     n_dense: int = 0,
 ) -> Callable[[Sequence[int], DTypeLike], BCOO]:
-    """Returns a function of (shape, dtype) that draws BCOO arrays; indices may be repeated.
+    """Returns a function of (shape, dtype) that draws BCOO arrays; indices can be repeated.
 
     Args:
       rng: the generator.

@@ -161,7 +161,7 @@ def count_stored(mat: Array, n_batch: int, n_dense: int, name: str) -> int:
 
 
 def stored_mask(mat: Stored, n_dense: int) -> Stored:
-    """Returns a mask of the nonzero elements of `mat`, or of its nonzero blocks of rank `n_dense`."""
+    """Returns a mask of the nonzero elements of `mat`, or of nonzero blocks of rank `n_dense`."""
     mask: Any = mat != 0
     return mask.any(axis=tuple(range(mask.ndim - n_dense, mask.ndim))) if n_dense else mask
 

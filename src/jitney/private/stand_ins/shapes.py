@@ -72,7 +72,7 @@ def definitely_equal_shape(s1: Sequence[DimSize], s2: Sequence[DimSize]) -> bool
 
 
 def divide_shape_sizes(s1: Sequence[DimSize], s2: Sequence[DimSize]) -> DimSize:
-    """Returns the number of elements of shape `s1` divided by that of shape `s2`.
+    """Divides the number of elements of shape `s1` by the number of elements of shape `s2`.
 
     Raises:
       InconclusiveDimensionOperation: if the quotient is not an integer.

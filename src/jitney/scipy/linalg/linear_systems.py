@@ -111,7 +111,7 @@ def _check_right_side(b: Array) -> None:
 
 
 def _triangular_solve(a: Array, b: Array, *, trans: int, lower: bool, unit_diagonal: bool) -> Array:
-    """Calls `lax.linalg.triangular_solve` with batch axes broadcast; b may be a vector."""
+    """Calls `lax.linalg.triangular_solve` with broadcast batch axes; b can be a vector."""
     _check_right_side(b)
     is_vector = b.ndim == 1
     right = b[:, None] if is_vector else b

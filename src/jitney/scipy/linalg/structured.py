@@ -438,7 +438,7 @@ def hilbert(n: int) -> Array:
 
 
 def invhilbert(n: int) -> Array:
-    """Returns the inverse of `hilbert(n)`; its integers are rounded to the default float dtype.
+    """Returns the inverse of `hilbert(n)`; its integers are rounded to the default float.
 
     Args:
       n: size of the matrix.
@@ -495,7 +495,7 @@ def pascal(n: int, kind: str | None = None) -> Array:
 
 
 def invpascal(n: int, kind: str | None = None) -> Array:
-    """Returns the inverse of `pascal(n, kind)`; its integers are rounded to the default float dtype.
+    """Returns the inverse of `pascal(n, kind)`; its integers are rounded to the default float.
 
     Args:
       n: size of the matrix.

@@ -57,7 +57,7 @@ def _contained(name: str, n: Sequence[int], m: Sequence[int]) -> bool:
 
 
 def _direct(name: str, x: Array, y: Array, mode: Mode, precision: PrecisionLike) -> Array:
-    """Computes a convolution directly, sliding the smaller operand over the other one."""
+    """Computes a convolution directly, by sliding the smaller operand over the larger one."""
     extents = x.shape
     if not _contained(name, x.shape, y.shape):
         x, y = y, x

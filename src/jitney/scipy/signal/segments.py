@@ -142,8 +142,8 @@ def is_onesided(name: str, asked: bool, *signals: Array) -> bool:
     """Returns whether spectra are one-sided; for complex signals warns and returns False."""
     if asked and any(is_complex(x.dtype) for x in signals):
         warn(
-            f"{name}: return_onesided is set to False, since the spectra of complex signals have "
-            "negative frequencies, too"
+            f"{name}: return_onesided is set to False, since the spectra of complex signals also "
+            "have negative frequencies"
         )
         return False
     return asked

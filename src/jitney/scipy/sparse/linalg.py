@@ -381,7 +381,7 @@ def gmres(
 def _arnoldi(
     product: Operator, precondition: Operator, r: Array, size: int
 ) -> tuple[Array, Array, Array]:
-    """Returns (basis [n, size + 1] of the Krylov space, Hessenberg matrix [size + 1, size], |r|)."""
+    """Returns (Krylov basis [n, size + 1], Hessenberg matrix [size + 1, size], |r|)."""
     length = jnp.linalg.norm(r)
     epsilon = float(jnp.finfo(r.dtype).eps)
     first = r / jnp.where(length == 0, 1, length).astype(r.dtype)

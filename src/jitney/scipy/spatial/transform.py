@@ -147,7 +147,7 @@ class Rotation(NamedTuple):
           degrees: whether angles are in degrees.
 
         Raises:
-          ValueError: if `seq` is invalid, or the number of angles differs from that of axes.
+          ValueError: if `seq` is invalid, or there is not one angle for each axis.
         """
         axes, intrinsic = _sequence(seq)
         values = _floats(angles)

@@ -216,7 +216,8 @@ def _expn(n: Array, x: Array) -> Array:
 def _expn_series(n: Array, x: Array) -> Array:
     """Computes E_n(x) by its power series.
 
-    The series is (-x)^(n-1) (psi(n) - log(x)) / (n-1)! - sum (-x)^m / ((m - n + 1) m!) over m != n - 1.
+    E_n(x) is (-x)^(n-1) (psi(n) - log(x)) / (n-1)! minus the sum of (-x)^m / ((m - n + 1) m!) over
+    m != n - 1.
     """
 
     def term(m: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -1,7 +1,7 @@
 """Conversion of the operands of special functions, and evaluation of approximations.
 
-Coefficients are in double precision, lowest power first. A polynomial is evaluated in the precision of
-its argument, so that one table serves both precisions; 16-bit floats are computed in float32.
+Coefficients are in double precision, lowest power first. A polynomial is evaluated in the precision
+of its argument, so that one table serves both precisions; 16-bit floats are computed in float32.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def _check_transposition(permutation: Sequence[int], p: BCOOProperties, ndim: in
 
 
 def first_of_equals(indices: Array) -> Array:
-    """Returns a mask [*batch, nse] of the first occurrence of each index [*batch, nse, n_sparse]."""
+    """Returns a mask [*batch, nse] of the first occurrences of indices [*batch, nse, n_sparse]."""
 
     def of_batch(indices: Array) -> Array:
         perm = sorting_order(indices)

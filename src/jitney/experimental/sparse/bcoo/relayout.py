@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def grid(extents: Shape, dtype: DTypeLike) -> Array:
-    """Returns all indices of an array of shape `extents` in order: [prod(extents), len(extents)]."""
+    """Returns all indices of arrays of shape `extents` in order: [prod(extents), len(extents)]."""
     n = math.prod(extents)
     if not extents:
         return jnp.zeros((1, 0), dtype)

@@ -164,7 +164,7 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
 def _shifted(
     mat: BCOO, axis: int, start: int, shape: Shape, index_dtype: DTypeLike
 ) -> tuple[Array, Array]:
-    """Returns (data, indices) of `mat`, placed at `start` along the sparse axis `axis` of `shape`."""
+    """Returns (data, indices) of `mat`, placed at `start` along sparse axis `axis` of `shape`."""
     indices = mat.indices.astype(index_dtype)
     shift = [start if mat.n_batch + k == axis else 0 for k in range(mat.n_sparse)]
     stored = is_stored(indices, mat.sparse_shape)[..., None]

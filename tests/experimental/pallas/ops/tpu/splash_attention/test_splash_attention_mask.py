@@ -33,7 +33,7 @@ def test_positions_are_compared(offset):
 def test_blocks_are_parts_of_the_whole():
     for mask in CausalMask(SHAPE, 1), FullMask(SHAPE), LocalMask(SHAPE, (1, 1), 0):
         np.testing.assert_array_equal(mask[1:3, ::2], mask[:, :][1:3, ::2])
-        with pytest.raises(NotImplementedError, match="takes two slices"):
+        with pytest.raises(NotImplementedError, match="must be indexed by two slices"):
             mask[0]
 
 
@@ -65,7 +65,7 @@ def test_heads_are_a_leading_axis():
     assert heads[1, :, :].all() and not heads[0, :, :].all()
     with pytest.raises(ValueError, match="at least one mask"):
         MultiHeadMask([])
-    with pytest.raises(ValueError, match="must have one shape"):
+    with pytest.raises(ValueError, match="must have the same shape"):
         MultiHeadMask([FullMask(SHAPE), FullMask((6, 4))])
 
 
