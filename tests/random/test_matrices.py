@@ -56,8 +56,8 @@ def test_both_signs_of_the_diagonal_occur():
     ("call", "message"),
     [
         (lambda: multivariate_normal(KEY, MEAN, COV, method="lu"), "`method` must be"),
-        (lambda: multivariate_normal(KEY, 1.0, COV), "mean.ndim >= 1"),
-        (lambda: multivariate_normal(KEY, MEAN, MEAN), "cov.ndim >= 2"),
+        (lambda: multivariate_normal(KEY, 1.0, COV), "`mean` must have at least one axis"),
+        (lambda: multivariate_normal(KEY, MEAN, MEAN), "`cov` must have at least two axes"),
         (lambda: multivariate_normal(KEY, MEAN, COV[:2, :2]), "must hold 3 x 3 matrices"),
         (lambda: orthogonal(KEY, -1), "must not be negative"),
     ],

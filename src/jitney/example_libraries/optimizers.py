@@ -292,7 +292,7 @@ def adam(step_size: float | Schedule, b1: float = 0.9, b2: float = 0.999, eps: f
 
 @optimizer
 def adamax(step_size: float | Schedule, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8):
-    """Returns the AdaMax optimizer, a variant of Adam with a decaying maximum of magnitudes."""
+    """Returns the AdaMax optimizer: Adam with a decaying maximum of gradient magnitudes."""
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Array, state: Arrays) -> Arrays:

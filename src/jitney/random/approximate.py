@@ -40,7 +40,7 @@ def is_approximate(name: str, method: str) -> bool:
     """
     if method not in METHODS:
         raise ValueError(
-            f"jax.random.{name}: `method` must be 'exact' or 'approximate', but is {method!r}"
+            f"jax.random.{name}: `method` must be 'exact' or 'approximate', but got {method!r}"
         )
     return method == "approximate"
 

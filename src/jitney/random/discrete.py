@@ -83,7 +83,9 @@ def _count_of(n: Any) -> int:
 
 def _axis_of(axis: int, ndim: int) -> int:
     if not -ndim <= axis < ndim:
-        raise ValueError(f"axis {axis}: an array of rank {ndim} has the axes {-ndim} to {ndim - 1}")
+        raise ValueError(
+            f"axis {axis} is out of bounds: an array of rank {ndim} has axes {-ndim} to {ndim - 1}"
+        )
     return axis % ndim
 
 

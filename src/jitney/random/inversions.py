@@ -367,7 +367,7 @@ def geometric(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws from the geometric distribution: the number of trials up to and including a success.
+    """Draws from the geometric distribution: the number of trials up to the first success.
 
     Args:
       key: PRNG key.

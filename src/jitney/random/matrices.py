@@ -67,10 +67,13 @@ def multivariate_normal(
             f"{method!r}"
         )
     if m.ndim < 1:
-        raise ValueError("multivariate_normal requires mean.ndim >= 1, but mean is a scalar")
+        raise ValueError(
+            "jax.random.multivariate_normal: `mean` must have at least one axis, but is a scalar"
+        )
     if c.ndim < 2:
         raise ValueError(
-            f"multivariate_normal requires cov.ndim >= 2, but cov is of shape {c.shape}"
+            "jax.random.multivariate_normal: `cov` must have at least two axes, but has shape "
+            f"{c.shape}"
         )
     n = m.shape[-1]
     if c.shape[-2:] != (n, n):

@@ -91,14 +91,16 @@ def validate(
         f"shape: {list(shape)}"
     )
     if not all(dtypes.issubdtype(x.dtype, np.integer) for x in (indices, indptr)):
-        raise ValueError(f"BCSR: indices and indptr must be integers: {what}")
+        raise ValueError(f"BCSR: indices and indptr must be integers, but got {what}")
     if (
         n_batch < 0
         or n_dense < 0
         or indices.ndim != n_batch + 1
         or data.ndim != n_batch + 1 + n_dense
     ):
-        raise ValueError(f"BCSR: ranks of data, indices, indptr and the shape must match: {what}")
+        raise ValueError(
+            f"BCSR: the ranks of data, indices, indptr and the shape must match, but got {what}"
+        )
     batch, nse = tuple(shape[:n_batch]), indices.shape[-1]
     if (
         any(
@@ -110,7 +112,9 @@ def validate(
         or tuple(data.shape[n_batch + 1 :]) != tuple(shape[n_batch + 2 :])
         or indptr.shape[-1] != shape[n_batch] + 1
     ):
-        raise ValueError(f"BCSR: shapes of data, indices, indptr and the shape must match: {what}")
+        raise ValueError(
+            f"BCSR: the sizes of data, indices and indptr must match the shape, but got {what}"
+        )
     return BCSRProperties(n_batch, n_dense, nse)
 
 
@@ -207,7 +211,7 @@ class BCSR(JAXSparse):
         n_dense: int = 0,
         n_batch: int = 0,
     ) -> BCSR:
-        """Converts a dense array: see `bcsr_fromdense`."""
+        """Converts a dense array; see `bcsr_fromdense`."""
         return bcsr_fromdense(
             mat, nse=nse, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch
         )

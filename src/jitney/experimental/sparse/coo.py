@@ -95,7 +95,7 @@ class COO(JAXSparse):
     def fromdense(
         cls, mat: Array, *, nse: int | None = None, index_dtype: DTypeLike = np.int32
     ) -> COO:
-        """Converts a dense matrix: see `coo_fromdense`."""
+        """Converts a dense matrix; see `coo_fromdense`."""
         return coo_fromdense(mat, nse=nse, index_dtype=index_dtype)
 
     @classmethod

@@ -116,7 +116,7 @@ class CSR(_Compressed):
     def fromdense(
         cls, mat: Array, *, nse: int | None = None, index_dtype: DTypeLike = np.int32
     ) -> CSR:
-        """Converts a dense matrix: see `csr_fromdense`."""
+        """Converts a dense matrix; see `csr_fromdense`."""
         return csr_fromdense(mat, nse=nse, index_dtype=index_dtype)
 
     @classmethod

@@ -75,7 +75,7 @@ def _range(n: int, select: str, bounds: tuple[float, float] | None) -> tuple[int
             "depend on values; use 'a' or 'i'"
         )
     if select != "i":
-        raise ValueError(f"eigh_tridiagonal: select must be 'a', 'i' or 'v', but got {select!r}")
+        raise ValueError(f"eigh_tridiagonal: select must be 'a' or 'i', but got {select!r}")
     if bounds is None:
         raise ValueError(
             "eigh_tridiagonal: select='i' requires `select_range`, the first and the last index of "

@@ -1,8 +1,8 @@
 """`jax.scipy.sparse.linalg`: iterative solvers of linear systems.
 
 The solvers use the matrix only in products with vectors. Vectors are pytrees of arrays. Solutions
-are differentiable; the derivatives are computed by solving linear systems with the same matrix
-(`lax.custom_linear_solve`).
+are differentiable; the derivatives are computed by solving linear systems with the same matrix or
+its transpose (`lax.custom_linear_solve`).
 """
 
 from __future__ import annotations

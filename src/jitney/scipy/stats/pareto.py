@@ -18,7 +18,7 @@ __dir__ = listing(__name__)
 
 
 def _log_excess(x: Array, loc: Array, scale: Array) -> tuple[Array, Array]:
-    """Returns whether x is below the support, and log((x - loc) / scale), with 0 in that case."""
+    """Returns a mask of x below the support, and log((x - loc) / scale), which is 0 there."""
     below = x < loc + scale
     distance = jnp.where(below, scale, x - loc)
     # Near the lower end of the support the quotient would round to 1.

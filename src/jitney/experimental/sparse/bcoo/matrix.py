@@ -118,7 +118,7 @@ class BCOO(JAXSparse):
         n_dense: int = 0,
         n_batch: int = 0,
     ) -> BCOO:
-        """Converts a dense array: see `bcoo_fromdense`."""
+        """Converts a dense array; see `bcoo_fromdense`."""
         return bcoo_fromdense(
             mat, nse=nse, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch
         )
@@ -218,7 +218,7 @@ class BCOO(JAXSparse):
         return bcoo_eliminate_zeros(self, nse) if remove_zeros else bcoo_sum_duplicates(self, nse)
 
     def sort_indices(self) -> BCOO:
-        """Returns the array with sorted indices: see `bcoo_sort_indices`."""
+        """Returns the array with sorted indices; see `bcoo_sort_indices`."""
         return bcoo_sort_indices(self)
 
     def todense(self) -> Array:
@@ -226,7 +226,7 @@ class BCOO(JAXSparse):
         return bcoo_todense(self)
 
     def transpose(self, axes: Sequence[int] | None = None) -> BCOO:
-        """Returns the array with its axes permuted: see `bcoo_transpose`.
+        """Returns the array with its axes permuted; see `bcoo_transpose`.
 
         Args:
           axes: permutation of the axes; by default, their order is reversed.
