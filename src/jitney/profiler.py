@@ -232,9 +232,7 @@ class ProfileSession:
           RuntimeError: if nothing has been recorded.
         """
         if self._recording is None:
-            raise RuntimeError(
-                "ProfileSession.export_profile_data: nothing has been recorded yet"
-            )
+            raise RuntimeError("ProfileSession.export_profile_data: nothing has been recorded yet")
         asked = (create_perfetto_link, create_perfetto_trace)
         own = (self.create_perfetto_link, self.create_perfetto_trace)
         wants = any([b if a is None else a for a, b in zip(asked, own, strict=True)])

@@ -70,7 +70,9 @@ def test_clipped_gradients():
 
 def test_wrong_arguments():
     init, update, _ = optimizers.sgd(0.1)
-    with pytest.raises(TypeError, match="gradients and parameters must have the same pytree structure"):
+    with pytest.raises(
+        TypeError, match="expected gradients with the pytree structure of the parameters"
+    ):
         update(0, [1.0], init(PARAMS))
     with pytest.raises(TypeError, match="make_schedule"):
         optimizers.make_schedule([1.0])

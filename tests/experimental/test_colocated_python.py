@@ -101,7 +101,7 @@ def test_devices():
     mesh = jitney.make_mesh((1,), ("a",))
     assert colocated.colocated_cpu_devices(mesh) == mesh
     for wrong in ([1], devices[0]):
-        with pytest.raises(TypeError, match="expected a sequence of devices, .* or a Mesh"):
+        with pytest.raises(TypeError, match=r"expected a sequence of devices, .* or a Mesh"):
             colocated.colocated_cpu_devices(wrong)
     assert serialization.xb.local_devices() == devices
     assert serialization.xb.backends()["cpu"].local_devices() == devices

@@ -148,8 +148,8 @@ def test_empty_sequences():
     [
         ({"mask": MASK.astype(np.int32)}, "mask must be boolean"),
         ({"value": VALUE[:, :3]}, "key and value must have the same shape"),
-        ({"query": QUERY[:, :, :3]}, "number of query heads must be a multiple"),
-        ({"key": KEY.astype(np.float16)}, "the same dtype"),
+        ({"query": QUERY[:, :, :3]}, "head count of query must be a multiple"),
+        ({"key": KEY.astype(np.float16)}, "equal dtypes"),
         ({"implementation": "other"}, "implementation must be"),
         ({"bias": BIAS[:, :3]}, r"bias must .* broadcast to .*\(2, 4, 10, 7\)"),
         ({"key_value_seq_lengths": LENGTHS[:1]}, "int32"),

@@ -77,7 +77,7 @@ def test_positions_become_rows():
     assert one_hot(x, 3).tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0]]
     np.testing.assert_array_equal(one_hot(x, 3, axis=0), np.asarray(one_hot(x, 3)).T)
     assert one_hot(1, 2, dtype=np.int8).dtype == np.int8
-    with pytest.raises(ValueError, match="from -2 to 1 for .*, but it is 2"):
+    with pytest.raises(ValueError, match=r"from -2 to 1 for .*, but it is 2"):
         one_hot(x, 3, axis=2)
     with pytest.raises(TypeError, match="must be an integer"):
         one_hot(x, 3, axis="rows")

@@ -71,8 +71,16 @@ def test_categories_have_the_shares_of_their_exponentials():
         (lambda: choice(KEY, 3, 2), TypeError, "shape must be a sequence"),
         (lambda: choice(KEY, 0, (1,)), ValueError, "`a` is empty"),
         (lambda: choice(KEY, 3, (4,), replace=False), ValueError, "at most 3 elements"),
-        (lambda: choice(KEY, 3, (2,), p=np.ones(4)), ValueError, "one probability for each of the 3"),
-        (lambda: categorical(KEY, np.zeros((2, 3)), shape=(3,)), ValueError, "to the trailing axes"),
+        (
+            lambda: choice(KEY, 3, (2,), p=np.ones(4)),
+            ValueError,
+            "one probability for each of the 3",
+        ),
+        (
+            lambda: categorical(KEY, np.zeros((2, 3)), shape=(3,)),
+            ValueError,
+            "to the trailing axes",
+        ),
         (lambda: categorical(KEY, np.zeros(3), shape=(4,), replace=False), ValueError, "4 draws"),
     ],
 )

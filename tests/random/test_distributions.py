@@ -206,7 +206,7 @@ ONES = np.ones((2, 3), np.float32)
         (lambda: random.beta(KEY, ONES, 1.0, dtype="float16"), ValueError, "beta.*float16"),
         (lambda: random.dirichlet(KEY, 1.0), ValueError, "`alpha` must have at least one axis"),
         (lambda: random.poisson(KEY, 1.0, dtype=float), ValueError, "poisson"),
-        (lambda: random.multivariate_normal(KEY, 1.0, ONES), ValueError, "`mean` must have at least one axis"),
+        (lambda: random.multivariate_normal(KEY, 1.0, ONES), ValueError, "`mean` must have at least"),
         (lambda: random.multivariate_normal(KEY, ONES, ONES), ValueError, "`cov` must hold 3 x 3"),
         (
             lambda: random.multivariate_normal(KEY, ONES[0], np.eye(3), method="qr"),

@@ -378,7 +378,7 @@ def test_density_estimates_refuse():
             jnp.ones(3), jnp.eye(2)
         ),
         "points have 2 coordinates": lambda: kde.integrate_box_1d(0, 1),
-        "the same number of dimensions, .* 2 and 1": lambda: kde.integrate_kde(
+        "the same dimension, .* 2 and 1": lambda: kde.integrate_kde(
             stats.gaussian_kde(jnp.arange(4.0))
         ),
     }

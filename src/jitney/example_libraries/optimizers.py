@@ -136,8 +136,8 @@ def optimizer(
             gradients, tree = tree_flatten(grad_tree)
             if tree != opt_state.tree_def:
                 raise TypeError(
-                    "optimizer: gradients and parameters must have the same pytree structure, but "
-                    f"got {tree} and {opt_state.tree_def}"
+                    "optimizer: expected gradients with the pytree structure of the parameters, "
+                    f"{opt_state.tree_def}, but got {tree}"
                 )
             states = zip(gradients, states_of(opt_state), strict=True)
             new = packed([update(i, g, state) for g, state in states], tree)

@@ -44,7 +44,7 @@ def create_device_mesh(
         topology.
 
     Raises:
-      ValueError: if the number of devices is not the product of `mesh_shape`.
+      ValueError: if `mesh_shape` requires more or fewer devices.
 
     Example:
       >>> from jax.experimental import mesh_utils

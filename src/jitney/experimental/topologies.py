@@ -66,7 +66,7 @@ def make_mesh(
       contiguous_submeshes: as in `create_device_mesh`.
 
     Raises:
-      ValueError: if the number of devices is not the product of `mesh_shape`.
+      ValueError: if `mesh_shape` requires more or fewer devices.
     """
     devices = mesh_utils.create_device_mesh(
         mesh_shape, topo.devices, contiguous_submeshes=contiguous_submeshes

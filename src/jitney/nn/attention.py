@@ -266,7 +266,7 @@ def _check_operands(query: Array, key: Array, value: Array) -> None:
         )
     if not query.dtype == key.dtype == value.dtype:
         raise ValueError(
-            "dot_product_attention: query, key and value must have the same dtype, but got "
+            "dot_product_attention: query, key and value must have equal dtypes, but got "
             f"{query.dtype}, {key.dtype} and {value.dtype}"
         )
     if key.shape != value.shape:
@@ -279,8 +279,8 @@ def _check_operands(query: Array, key: Array, value: Array) -> None:
     if not same or query.shape[-1] != key.shape[-1] or not kv_heads or heads % kv_heads:
         raise ValueError(
             "dot_product_attention: query and key must have the same batch and feature sizes, and "
-            "the number of query heads must be a multiple of the number of key heads, but got "
-            f"shapes {query.shape} and {key.shape}"
+            "the head count of query must be a multiple of that of key, but got shapes "
+            f"{query.shape} and {key.shape}"
         )
 
 

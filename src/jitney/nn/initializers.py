@@ -231,7 +231,9 @@ def variance_scaling(
             "fan_geo_avg": (fan_in * fan_out) ** 0.5,
         }  # fmt: skip
         if mode not in fans:
-            raise ValueError(f"variance_scaling: mode must be one of {list(fans)}, but got {mode!r}")
+            raise ValueError(
+                f"variance_scaling: mode must be one of {list(fans)}, but got {mode!r}"
+            )
         variance = jnp.array(scale / fans[mode], dtype=dtype)
         is_real = not dtypes.issubdtype(dtype, np.complexfloating)
         if distribution == "normal":

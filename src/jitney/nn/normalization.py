@@ -151,7 +151,9 @@ def standardize(
       Array([-1.,  1.], dtype=float32)
     """
     if algorithm not in ("fast", "stable"):
-        raise ValueError(f'standardize: algorithm must be "fast" or "stable", but got {algorithm!r}')
+        raise ValueError(
+            f'standardize: algorithm must be "fast" or "stable", but got {algorithm!r}'
+        )
     (x,) = promote_dtypes_inexact(x)
     if mean is None:
         mean = jnp.mean(x, axis, keepdims=True, where=where)

@@ -119,10 +119,10 @@ def orthogonal(
 
     Args:
       key: PRNG key.
-      n: number of rows of each matrix.
+      n: row count of each matrix.
       shape: batch shape.
       dtype: floating or complex dtype; float32 (float64 under x64) by default.
-      m: number of columns of each matrix; `n` by default. If it differs from `n`, rows or columns,
+      m: column count of each matrix; `n` by default. If it differs from `n`, rows or columns,
         whichever are fewer, are orthonormal.
       out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 

@@ -59,7 +59,7 @@ def _operand(
     for axis in where:
         if not -array.ndim <= axis < array.ndim:
             raise ValueError(
-                f"jax.scipy.fft.{name}: axis {axis} is out of bounds for `x` of shape {array.shape}"
+                f"jax.scipy.fft.{name}: `x`, of shape {array.shape}, has no axis {axis}"
             )
     where = [axis % array.ndim for axis in where]
     if lengths is not None:

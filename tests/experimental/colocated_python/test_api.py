@@ -18,5 +18,5 @@ def test_devices_and_meshes_stay():
 
 @pytest.mark.parametrize("wrong", ["cpu", 3, [0], iter(())])
 def test_other_values_are_refused(wrong):
-    with pytest.raises(TypeError, match="expected a sequence of devices, .* or a Mesh"):
+    with pytest.raises(TypeError, match=r"expected a sequence of devices, .* or a Mesh"):
         colocated_cpu_devices(wrong)

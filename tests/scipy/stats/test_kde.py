@@ -64,7 +64,7 @@ def test_pytree_round_trip():
         (([1.0][:1] * np.ones(1),), "at least two elements"),
         ((SAMPLE, None, np.ones((2, 9))), "`weights` must be a vector"),
         ((SAMPLE, None, np.ones(3)), "one element for each of the 9 points"),
-        ((SAMPLE, "other"), "`bw_method` must be 'scott'"),
+        ((SAMPLE, "other"), "`bw_method` must be a scalar"),
     ],
 )
 def test_wrong_arguments(arguments, message):

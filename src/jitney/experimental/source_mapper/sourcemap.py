@@ -124,7 +124,9 @@ class MappingsGenerator:
           RuntimeError: if no line has been started.
         """
         if not self._groups:
-            raise RuntimeError("MappingsGenerator.new_segment: call new_group first to start a line")
+            raise RuntimeError(
+                "MappingsGenerator.new_segment: call new_group first to start a line"
+            )
         column, *position = seg
         relative = [new - last for new, last in zip(position, self._last, strict=False)]
         self._groups[-1].append((column - self._column, *relative))

@@ -301,7 +301,9 @@ def _gather(mat: Operand, start_indices: Operand, **params: Param) -> BCOO:
 
 def _convolution(lhs: Operand, rhs: Operand, **params: Param) -> BCOO:
     if not (isinstance(lhs, BCOO) and isinstance(rhs, BCOO)):
-        raise NotImplementedError("conv_general_dilated: operands must be both sparse or both dense")
+        raise NotImplementedError(
+            "conv_general_dilated: operands must be both sparse or both dense"
+        )
     return bcoo_conv_general_dilated(lhs, rhs, **params)
 
 

@@ -30,7 +30,7 @@ def _check(name: str, data: ShapedArray, row: ShapedArray, col: ShapedArray) -> 
         )
     if row.dtype != col.dtype:
         raise TypeError(
-            f"{name}: rows and columns must have the same dtype, but got {row.dtype} and {col.dtype}"
+            f"{name}: rows and columns must have equal dtypes, but got {row.dtype} and {col.dtype}"
         )
 
 

@@ -295,7 +295,7 @@ class StrictABCMeta(abc.ABCMeta):
     def register(cls, subclass: type) -> NoReturn:
         """Raises an error, since virtual subclasses are not allowed."""
         raise NotImplementedError(
-            f"{cls.__name__} does not support virtual subclasses; derive a class from it instead"
+            f"{cls.__name__} cannot have virtual subclasses; derive a class from it instead"
         )
 
     __instancecheck__ = type.__instancecheck__

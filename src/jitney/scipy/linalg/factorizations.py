@@ -387,7 +387,7 @@ def qr_multiply(
 def hessenberg(
     a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Array | tuple[Array, Array]:
-    """Computes the Hessenberg form H of a = Q @ H @ Q^H; it is zero below the first subdiagonal.
+    """Computes the Hessenberg form H of a = Q @ H @ Q^H, with zeros below its subdiagonal.
 
     Args:
       a: square matrices [..., n, n]. Matrices without columns, such as [3, 0], are also accepted;

@@ -210,7 +210,9 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
         raise NotImplementedError("sqrtm: blocksize must be 1, since blocks are not supported")
     matrix = as_value(promote_dtypes_inexact(A)[0])
     if matrix.ndim < 2:
-        raise TypeError(f"sqrtm: expected square matrices [..., n, n], but got shape {matrix.shape}")
+        raise TypeError(
+            f"sqrtm: expected square matrices [..., n, n], but got shape {matrix.shape}"
+        )
     return _sqrtm(matrix)
 
 

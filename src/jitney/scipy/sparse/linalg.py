@@ -55,8 +55,8 @@ def _solve(
     x0 = pytrees.tree_map(jnp.zeros_like, b) if x0 is None else x0
     if pytrees.tree_structure(x0) != pytrees.tree_structure(b):
         raise ValueError(
-            f"{name}: x0 and b must have the same pytree structure, but got "
-            f"{pytrees.tree_structure(x0)} and {pytrees.tree_structure(b)}"
+            f"{name}: x0 must have the pytree structure of b, but got "
+            f"{pytrees.tree_structure(x0)} instead of {pytrees.tree_structure(b)}"
         )
     shapes = [[jnp.shape(leaf) for leaf in pytrees.tree_leaves(tree)] for tree in (x0, b)]
     if shapes[0] != shapes[1]:

@@ -37,7 +37,7 @@ def i0e(x: ArrayLike) -> Array:
 
 
 def i0(x: ArrayLike) -> Array:
-    """Computes I0(x), the modified Bessel function of the first kind of order 0.
+    """Computes I0(x), the modified Bessel function of order 0 and first kind.
 
     Args:
       x: real array; integers are converted to the default float.
@@ -73,7 +73,7 @@ def i1e(x: ArrayLike) -> Array:
 
 
 def i1(x: ArrayLike) -> Array:
-    """Computes I1(x), the modified Bessel function of the first kind of order 1.
+    """Computes I1(x), the modified Bessel function of order 1 and first kind.
 
     Args:
       x: real array; integers are converted to the default float.

@@ -167,9 +167,7 @@ def sph_harm_y(
         )
     polar, azimuth = promote_dtypes_inexact(*angles)
     if n_max is None:
-        what = (
-            "jax.scipy.special.sph_harm_y: `n_max` is required if `n` is traced."
-        )
+        what = "jax.scipy.special.sph_harm_y: `n_max` is required if `n` is traced."
         n_max = int(np.max(concrete_or_error(np.asarray, degree, what), initial=0))
     last = operator.index(n_max)
     degree, order, polar, azimuth = jnp.broadcast_arrays(degree, order, polar, azimuth)

@@ -107,8 +107,8 @@ class gaussian_kde:  # SciPy's name
             factor = jnp.asarray(method)
         else:
             raise ValueError(
-                "gaussian_kde: `bw_method` must be 'scott', 'silverman', a scalar, or a function "
-                f"that returns a scalar, but got {method!r}"
+                "gaussian_kde: `bw_method` must be a scalar, a function that returns a scalar, "
+                f"'scott' or 'silverman', but got {method!r}"
             )
         return factor.astype(self.neff.dtype)
 
@@ -262,8 +262,8 @@ class gaussian_kde:  # SciPy's name
         """
         if other.d != self.d:
             raise ValueError(
-                "gaussian_kde.integrate_kde: both estimates must have the same number of "
-                f"dimensions, but they have {self.d} and {other.d}"
+                "gaussian_kde.integrate_kde: both estimates must be of the same dimension, but they "
+                f"have dimensions {self.d} and {other.d}"
             )
         overlap = self._overlap(other.dataset, self.covariance + other.covariance)
         return jnp.sum(self.weights[:, None] * overlap * other.weights[None])

@@ -383,7 +383,7 @@ def _spdot_general_type(
     _check_sparse_pairs(name, pairs, 1, y)
     if lhs_indices.dtype != rhs_indices.dtype:
         raise TypeError(
-            f"{name}: the indices of both operands must have the same dtype, but got {lhs_indices} "
+            f"{name}: the indices of both operands must have equal dtypes, but got {lhs_indices} "
             f"and {rhs_indices}"
         )
 

@@ -117,7 +117,7 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
     dimension = operator.index(dimension)
     if not 0 <= dimension < first.ndim:
         raise ValueError(
-            f"bcoo_concatenate: axis {dimension} is out of bounds for shape {first.shape}"
+            f"bcoo_concatenate: arrays of shape {first.shape} have no axis {dimension}"
         )
     if any((m.n_batch, m.n_dense) != (first.n_batch, first.n_dense) for m in operands):
         raise ValueError(
