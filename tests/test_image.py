@@ -67,7 +67,7 @@ def test_batches_are_images_one_by_one():
 
 def test_wrong_arguments():
     one = np.ones(1, np.float32)
-    with pytest.raises(ValueError, match=r"resize.*: `shape` must be.*\(2,\).*\(7, 9, 3\)"):
+    with pytest.raises(ValueError, match=r"resize.*: `shape` must have.*\(7, 9, 3\).*\(2,\)"):
         jitney.image.resize(IMAGE, (2,), "linear")
     with pytest.raises(ValueError, match=r"`method` must be one of .*'cubist'"):
         jitney.image.resize(IMAGE, (2, 2, 3), "cubist")

@@ -251,9 +251,9 @@ def test_what_fails_is_raised_by_the_next_call(manager, place, tmp_path):
 def test_refusals(manager, tmp_path):
     path = str(tmp_path / "x")
     for value in (np.ones(3), 1.0, jitney.random.key(0)):
-        with pytest.raises(TypeError, match=r"expected a numeric jax\.Arrays"):
+        with pytest.raises(TypeError, match=r"expected a numeric jax\.Array"):
             manager.serialize_with_paths([value], [path])
-    with pytest.raises(ValueError, match="2 arrays, but 1 tensorstore_specs"):
+    with pytest.raises(ValueError, match="must have equal lengths, but got 2 and 1"):
         manager.serialize([jnp.ones(3)] * 2, [serialization.get_tensorstore_spec(path)])
-    with pytest.raises(TypeError, match=r"needs a jax.sharding.Sharding .* but got P\('a',\)"):
+    with pytest.raises(TypeError, match=r"expected a jax.sharding.Sharding .* but got P\('a',\)"):
         manager.deserialize_with_paths([jitney.sharding.PartitionSpec("a")], [path])

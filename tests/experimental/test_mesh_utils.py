@@ -28,7 +28,7 @@ def test_devices_are_in_their_order(shape):
 
 def test_meshes_have_as_many_devices_as_their_shape():
     with pytest.raises(
-        ValueError, match=r"a mesh of shape \(2, 2\) has 4 devices, but there are 3"
+        ValueError, match=r"a mesh of shape \(2, 2\) requires 4 devices, but there are 3"
     ):
         create_device_mesh((2, 2), devices(3))
     assert create_device_mesh((0, 2), []).shape == (0, 2)
@@ -51,5 +51,5 @@ def test_granules_need_an_index_and_the_right_number():
         create_hybrid_device_mesh((2,), (2,), devices(4))
     with pytest.raises(ValueError, match="requires 3 granules"):
         create_hybrid_device_mesh((2,), (3,), devices(4), process_is_granule=True)
-    with pytest.raises(ValueError, match="has 3 devices, but there are 2"):
+    with pytest.raises(ValueError, match="requires 3 devices, but there are 2"):
         create_hybrid_device_mesh((3,), (2,), devices(4), process_is_granule=True)

@@ -73,7 +73,7 @@ def test_what_is_refused():
     ):
         with pytest.raises(TypeError, match="a Mesh of devices, but got"):
             f(np.ones(2), mesh.abstract_mesh, spec)
-        with pytest.raises(ValueError, match=r"None for an array.*PartitionSpec\(\) replicates"):
+        with pytest.raises(ValueError, match=r"got None; use PartitionSpec\(\) to replicate"):
             f({"a": np.ones(2)}, mesh, {"a": None})
 
 

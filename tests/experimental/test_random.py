@@ -41,7 +41,7 @@ def test_bounds_broadcast_and_give_the_shape():
 def test_split_generators_are_for_vmap():
     many = stateful_rng(1).split((2, 2))
     assert many._base_key.shape == many._counter.shape == (2, 2)
-    with pytest.raises(ValueError, match=r"this generator is split into \(2, 2\)"):
+    with pytest.raises(ValueError, match=r"a batch of generators of shape \(2, 2\)"):
         many.uniform()
     draws = jax.vmap(lambda rng: rng.random())(stateful_rng(1).split(3))
     assert draws.shape == (3,) and len(set(draws.tolist())) == 3

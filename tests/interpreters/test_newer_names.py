@@ -155,7 +155,7 @@ def test_programs_are_lowered_to_arrays():
     leaves, tree = jitney.tree.flatten(list(closed.in_avals))
     again, _ = partial_eval.lower_jaxpr(closed, avals.FlatValues(tuple(leaves), tree))
     assert again is closed
-    with pytest.raises(TypeError, match="`lo_avals` are"):
+    with pytest.raises(TypeError, match="`lo_avals` is"):
         partial_eval.lower_jaxpr(closed, [])
 
 
@@ -232,7 +232,7 @@ def test_programs_become_modules():
     for program in (result.module, mlir.module_to_bytecode(result.module)):
         (out,) = client.compile_and_load(program).run([jnp.full(3, 2.0)])
         np.testing.assert_array_equal(out, [0.0, 2.0, 4.0])
-    with pytest.raises(ValueError, match="in_avals are"):
+    with pytest.raises(ValueError, match="in_avals must be"):
         mlir.lower_jaxpr_to_module("three", closed, in_avals=[])
     with pytest.raises(ValueError, match="must contain 'cpu'"):
         mlir.lower_jaxpr_to_module("three", closed, platforms=["tpu"])
@@ -255,7 +255,7 @@ def test_values_and_types_are_flattened():
     grouped = mlir.unflatten_ir_values_like_types([1, 2, 3], ["a", ("b", "c")])
     assert grouped == [1, (2, 3)]
     for values in ([1, 2], [1, 2, 3, 4]):
-        with pytest.raises(ValueError, match="3 values are needed"):
+        with pytest.raises(ValueError, match="expected 3 values"):
             mlir.unflatten_ir_values_like_types(values, ["a", ("b", "c")])
     aval = jitney.core.ShapedArray((2,), np.float32)
     assert mlir.aval_to_ir_types(None, aval) == (mlir.aval_to_ir_type(None, aval),)

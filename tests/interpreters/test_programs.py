@@ -92,7 +92,7 @@ def test_programs_of_batches():
         batched, found = batching.batch_jaxpr_axes(closed, axis, [1, None], wanted)
         types: Any = batched.out_avals
         assert [a.shape for a in types] == shapes and found == mapped
-    with pytest.raises(ValueError, match="must not be"):
+    with pytest.raises(ValueError, match="its entry in out_axes_dest is None"):
         batching.batch_jaxpr_axes(closed, axis, [1, None], [None, 0, 0])
 
 

@@ -153,7 +153,7 @@ def test_empty_sequences():
         ({"implementation": "other"}, "implementation must be"),
         ({"bias": BIAS[:, :3]}, r"bias must .* broadcast to .*\(2, 4, 10, 7\)"),
         ({"key_value_seq_lengths": LENGTHS[:1]}, "int32"),
-        ({"query": QUERY[0]}, "three axes"),
+        ({"query": QUERY[0]}, "length, heads, features"),
     ],
 )
 def test_wrong_arguments(change: dict[str, Any], message: str):

@@ -65,7 +65,10 @@ def test_initializers_are_of_their_protocol():
         (lambda init, key: init.he_normal()(key, (3,)), "at least two axes"),
         (lambda init, key: init.orthogonal()(key, (3,)), "at least two axes"),
         (lambda init, key: init.delta_orthogonal()(key, (3, 4)), "three to five axes"),
-        (lambda init, key: init.delta_orthogonal()(key, (3, 4, 2)), "more inputs than outputs"),
+        (
+            lambda init, key: init.delta_orthogonal()(key, (3, 4, 2)),
+            "at most as many inputs as outputs",
+        ),
         (lambda init, key: init.variance_scaling(1, "in", "normal")(key, (3, 4)), "mode must be"),
         (lambda init, key: init.variance_scaling(1, "fan_in", "n")(key, (3, 4)), "distribution"),
         (lambda init, key: init.he_normal()(key, (3, 4), np.int32), "float"),

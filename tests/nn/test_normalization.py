@@ -68,7 +68,7 @@ def test_standardized_elements(algorithm):
 def test_the_stable_variance_survives_a_great_mean():
     found = standardize(X + 4000, epsilon=0, algorithm="stable")
     np.testing.assert_allclose(found, standardize(X, epsilon=0), atol=2e-3)
-    with pytest.raises(ValueError, match='"fast" or "stable", got \'slow\''):
+    with pytest.raises(ValueError, match='"fast" or "stable", but got \'slow\''):
         standardize(X, algorithm="slow")
 
 

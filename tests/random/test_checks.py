@@ -41,7 +41,7 @@ def test_parameters_broadcast_to_the_shape_of_the_draw():
     assert broadcast_shape("f", None, (3, 1), (2,)) == (3, 2)
     assert broadcast_shape("f", (4, 3, 2), (3, 1), (2,)) == (4, 3, 2)
     for shape in ((2,), (3, 1), (5, 2)):
-        with pytest.raises(ValueError, match="do not broadcast to `shape`"):
+        with pytest.raises(ValueError, match="do not broadcast to shape="):
             broadcast_shape("f", shape, (3, 1), (2,))
 
 

@@ -281,7 +281,7 @@ def test_dirichlet_and_multinomial():
         np.testing.assert_allclose(stats.multinomial.logpmf(np.array([1, 2, 3]), 6, x), exact)
     assert stats.dirichlet.logpdf(jnp.array([0.2, 0.9, 0.1]), alpha) == -INF
     assert stats.multinomial.pmf(jnp.array([1, 2]), 4, jnp.array([0.5, 0.5])) == 0
-    with pytest.raises(ValueError, match=r"must be one vector, but it has shape \(3, 2\)"):
+    with pytest.raises(ValueError, match=r"must be a vector, but it has shape \(3, 2\)"):
         stats.dirichlet.logpdf(x, jnp.ones((3, 2)))
 
 

@@ -147,7 +147,7 @@ def _quantized(
     size = config.block_size
     if x.shape[-1] == 0 or x.shape[-1] % size:
         raise ValueError(
-            f"scaled_dot_general: contracted sizes must be multiples of the block size, {size}, but "
+            f"scaled_dot_general: contracted sizes must be multiples of {size}, the block size, but "
             f"got {x.shape[-1]}"
         )
     x = x.astype(_FLOAT32)

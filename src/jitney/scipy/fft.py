@@ -44,7 +44,7 @@ def _operand(
     """Truncates or zero-pads `x` to `lengths` along `axes`; returns it and the normalized axes."""
     if kind != 2:
         raise NotImplementedError(
-            f"jax.scipy.fft.{name}: only type=2 is supported, but got type={kind}"
+            f"jax.scipy.fft.{name}: only type 2 is supported, but got type={kind}"
         )
     if norm not in (None, "backward", "ortho"):
         raise ValueError(

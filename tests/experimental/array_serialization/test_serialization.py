@@ -48,7 +48,7 @@ def test_errors_of_the_callback_are_raised_by_the_next_check():
 
 
 def test_every_array_has_a_spec():
-    with pytest.raises(ValueError, match="serialize: 1 arrays, but 0 tensorstore_specs"):
+    with pytest.raises(ValueError, match="must have equal lengths, but got 1 and 0"):
         GlobalAsyncCheckpointManager().serialize([1.0], [])
 
 

@@ -60,7 +60,7 @@ def test_formats_have_metadata_of_their_own():
     assert metadata_of(x, driver="zarr")["chunks"] == [4, 6]
     local, remote = metadata_of(x), metadata_of(x, is_remote=True)
     assert local["data_type"] == "int16" and local["codecs"] == [] and remote["codecs"]
-    with pytest.raises(ValueError, match="not 'n5'"):
+    with pytest.raises(ValueError, match="but got 'n5'"):
         metadata_of(x, driver="n5")
 
 
@@ -77,9 +77,12 @@ def test_specs_are_merged_with_their_stores():
     [
         ({"kvstore": {"driver": "file", "path": "/a/x"}}, "must be ocdbt"),
         ({"metadata": None}, "has no metadata"),
-        ({"metadata": {"shape": (6, 4)}}, r"has the shape \(6, 4\), but the array has \(4, 6\)"),
+        (
+            {"metadata": {"shape": (6, 4)}},
+            r"has the shape \(6, 4\), but the array has the shape \(4, 6\)",
+        ),
         ({"metadata": {"shape": (4, 6), "data_type": "int8"}}, "has the dtype int8"),
-        ({"path": "/b"}, "is not in /b"),
+        ({"path": "/b"}, "is not in the folder /b"),
     ],
 )
 def test_specs_describe_the_array_in_its_folder(change, message):

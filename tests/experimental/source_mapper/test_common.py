@@ -24,7 +24,7 @@ def test_passes_are_found_by_the_beginning_of_their_names(monkeypatch):
     assert [p.name for p in filter_passes(".*second|jaxpr")] == ["jaxpr", "own:second"]
     assert filter_passes("first") == []
     assert [p.name for p in all_passes()][-2:] == ["own:first", "own:second"]
-    with pytest.raises(ValueError, match="pass 'own:first' is registered already"):
+    with pytest.raises(ValueError, match="pass 'own:first' is already registered"):
         register_pass(Pass("own:first", None, None))
 
 

@@ -65,6 +65,6 @@ def test_functions_are_expressed_by_their_data():
 def test_what_has_no_sparse_derivative_is_refused():
     with pytest.raises(NotImplementedError, match="Jacobians of functions with sparse results"):
         jacrev(lambda m: m * 2)(matrix())
-    with pytest.raises(NotImplementedError, match="with respect to COO: only BCOO"):
+    with pytest.raises(NotImplementedError, match=r"with respect to COO .* use BCOO"):
         jacfwd(lambda m: m @ V)(matrix(COO))
     assert grad(lambda m: jnp.sum(m @ V))(matrix(COO)).data.tolist() == [10, 1, 100]

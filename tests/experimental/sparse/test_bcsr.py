@@ -66,10 +66,10 @@ def test_products_duplicates_and_concatenation():
 @pytest.mark.parametrize(
     ("shapes", "shape", "message"),
     [
-        (((2,), (3,), (4,)), (3, 3), "shapes of data"),
-        (((3,), (3,), (3,)), (3, 3), "shapes of data"),
+        (((2,), (3,), (4,)), (3, 3), "sizes of data"),
+        (((3,), (3,), (3,)), (3, 3), "sizes of data"),
         (((3, 2), (3,), (4,)), (3, 3), "ranks of data"),
-        (((3, 2), (3,), (4,)), (3, 3, 1), "shapes of data"),
+        (((3, 2), (3,), (4,)), (3, 3, 1), "sizes of data"),
     ],
 )
 def test_inconsistent_arrays_are_refused(shapes, shape, message):

@@ -24,7 +24,7 @@ def test_batches_and_remainder_are_all_rows_in_order(n, size):
 
 
 def test_leading_axes_have_one_size():
-    with pytest.raises(ValueError, match=r"must have one size, but they have \[2, 3\]"):
+    with pytest.raises(ValueError, match=r"must have the same size, but got sizes \[2, 3\]"):
         batch_and_remainder((np.zeros(2), np.zeros(3)), 2)
-    with pytest.raises(ValueError, match=r"but they have \[\]"):
+    with pytest.raises(ValueError, match=r"but got sizes \[\]"):
         batch_and_remainder((), 2)

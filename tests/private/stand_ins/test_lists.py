@@ -30,7 +30,7 @@ def test_pairs_are_taken_apart_and_put_together():
     triples = [(1, "a", 2.0), (3, "b", 4.0)]
     assert unzip3(iter(triples)) == ((1, 3), ("a", "b"), (2.0, 4.0))
     assert unzip2([]) == ((), ()) and safe_zip(*unzip3(triples)) == triples
-    with pytest.raises(ValueError, match=r"must have one length, but have \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"must have equal lengths, but got \[1, 2\]"):
         safe_zip([1], [2, 3])
 
 
@@ -81,7 +81,7 @@ def test_ranges_and_elements_that_remain():
 def test_axes_count_from_either_end():
     assert [canonicalize_axis(k, 3) for k in (0, 2, -1, -3)] == [0, 2, 2, 0]
     for axis in 3, -4:
-        with pytest.raises(ValueError, match=f"axis {axis} does not exist"):
+        with pytest.raises(ValueError, match=f"axis {axis} is out of bounds"):
             canonicalize_axis(axis, 3)
     assert canonicalize_axis_tuple(None, 2) == (0, 1) and canonicalize_axis_tuple(-1, 2) == (1,)
     assert canonicalize_axis_tuple((0, -2), 2, allow_duplicate=True) == (0, 0)

@@ -32,7 +32,7 @@ def test_shapes_are_integers_and_symbolic_expressions():
     assert found == (2, A) and type(found[0]) is int
     assert is_dim(3) and is_dim(A + 1) and not is_dim("a") and not is_dim(2.5)
     for wrong in (2.5,), ("a",):
-        with pytest.raises(TypeError, match=r"sizes that are known .* in context"):
+        with pytest.raises(TypeError, match=r"must be known .* in context"):
             canonicalize_shape(wrong, "in context")
 
 

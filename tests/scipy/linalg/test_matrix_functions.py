@@ -67,7 +67,7 @@ def test_sylvester_equations(method):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: expm(A[:2]), ValueError, "must hold square"),
+        (lambda: expm(A[:2]), ValueError, "must be square"),
         (lambda: expm_frechet(A, B[:2, :2]), ValueError, "must have the same shape"),
         (lambda: sqrtm(A[0]), TypeError, "expected square matrices"),
         (lambda: sqrtm(A, 2), NotImplementedError, "blocksize"),

@@ -60,7 +60,7 @@ def test_windows():
 @pytest.mark.parametrize(
     ("window", "size", "message"),
     [(np.ones((2, 2)), None, "must be a vector"), (np.ones(12), None, "longer than the signal"),
-     (np.ones(5), 4, "it has 5 elements and nperseg=4"), ("hann", 0, "nperseg=0")],
+     (np.ones(5), 4, "it has 5 elements, and nperseg=4"), ("hann", 0, "nperseg=0")],
 )  # fmt: skip
 def test_windows_that_do_not_fit(window, size, message):
     with pytest.raises(ValueError, match=message):

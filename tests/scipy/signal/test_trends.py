@@ -38,7 +38,7 @@ def test_wrong_arguments():
     with pytest.raises(ValueError, match="`type` must be"):
         detrend(X, type="quadratic")
     for bp in (12, -1):
-        with pytest.raises(ValueError, match="positions from 0 to 11"):
+        with pytest.raises(ValueError, match="indices from 0 to 11"):
             detrend(X, bp=bp)
     with pytest.raises(NotImplementedError, match="overwrite_data"):
         detrend(X, overwrite_data=True)

@@ -37,7 +37,7 @@ def test_covariances_of_a_batch():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match=r"cov must have the shape \(3, 3\)"):
+    with pytest.raises(ValueError, match=r"cov must have sizes \(3, 3\)"):
         logpdf(X, MEAN, np.eye(2))
     with pytest.raises(NotImplementedError, match="allow_singular"):
         logpdf(X, MEAN, COV, True)

@@ -180,8 +180,8 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
         self.wait_until_finished()
         if len(arrays) != len(tensorstore_specs):
             raise ValueError(
-                f"serialize: expected a spec for each of the {len(arrays)} arrays, but got "
-                f"{len(tensorstore_specs)} tensorstore_specs"
+                "serialize: arrays and tensorstore_specs must have equal lengths, but got "
+                f"{len(arrays)} and {len(tensorstore_specs)}"
             )
         futures: list[Any] = []
 

@@ -32,4 +32,6 @@ def complex_dtype(dtype: np.dtype[Any]) -> np.dtype:
 def check_square(name: str, a: Array) -> None:
     """Raises ValueError unless the argument `a` of function `name` holds square matrices."""
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"{name}: `a` must hold square matrices, but it has shape {a.shape}")
+        raise ValueError(
+            f"{name}: `a` must be square in its last two axes, but it has shape {a.shape}"
+        )

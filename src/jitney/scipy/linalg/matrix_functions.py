@@ -87,7 +87,9 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     """
     a = as_value(promote_dtypes_inexact(A)[0])
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"expm: `A` must hold square matrices, but it has shape {a.shape}")
+        raise ValueError(
+            f"expm: `A` must be square in its last two axes, but it has shape {a.shape}"
+        )
     return _expm(a, upper_triangular=upper_triangular, max_squarings=max_squarings)
 
 
@@ -149,9 +151,13 @@ def expm_frechet(
     del method
     a, e = arrays(A, E)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"expm_frechet: `A` must hold square matrices, but it has shape {a.shape}")
+        raise ValueError(
+            f"expm_frechet: `A` must be square in its last two axes, but it has shape {a.shape}"
+        )
     if e.ndim < 2 or e.shape[-1] != e.shape[-2]:
-        raise ValueError(f"expm_frechet: `E` must hold square matrices, but it has shape {e.shape}")
+        raise ValueError(
+            f"expm_frechet: `E` must be square in its last two axes, but it has shape {e.shape}"
+        )
     if a.shape != e.shape:
         raise ValueError(
             f"expm_frechet: `A` and `E` must have the same shape, but got {a.shape} and {e.shape}"

@@ -31,7 +31,7 @@ def test_nonzero_elements_are_stored_in_order():
     assert mat.indices.tolist() == [[0, 1], [1, 0], [1, 2]] and mat.data.tolist() == [2, 3, 4]
     assert bcoo_fromdense(DENSE, n_batch=1).nse == 2
     assert bcoo_fromdense(DENSE, nse=2).todense().tolist() == [[0, 2, 0], [3, 0, 0]]
-    with pytest.raises(ValueError, match="no 2 batch and 1 dense axes"):
+    with pytest.raises(ValueError, match="n_batch=2 and n_dense=1 are invalid"):
         bcoo_fromdense(DENSE, n_batch=2, n_dense=1)
 
 
@@ -65,7 +65,7 @@ def test_transposes_stay_within_the_kinds_of_axes():
     assert not bcoo_transpose(bcoo_fromdense(DENSE), permutation=(1, 0)).indices_sorted
     with pytest.raises(NotImplementedError):
         bcoo_transpose(bcoo_fromdense(DENSE, n_batch=1), permutation=(1, 0))
-    with pytest.raises(ValueError, match="permutation must be one of 2 axes"):
+    with pytest.raises(ValueError, match="expected a permutation of 2 axes"):
         bcoo_transpose(unsorted(), permutation=(0, 0))
 
 
