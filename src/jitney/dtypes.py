@@ -45,6 +45,6 @@ def scalar_type_of(x: ArrayLike | DTypeLike) -> type:
         if issubdtype(dtype, kind):
             return scalar_type
     raise TypeError(
-        f"scalar_type_of: expected a boolean, integer, floating or complex dtype, but {x!r} has dtype "
-        f"{dtype}"
+        f"scalar_type_of: no Python scalar type corresponds to dtype {dtype}, which is the dtype of "
+        f"{x!r}"
     )

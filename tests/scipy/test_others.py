@@ -158,7 +158,7 @@ def test_map_coordinates_at_halves(mode: str, dtype: Any, size: int):
 
 def test_map_coordinates_refuses():
     image, place = jnp.ones((2, 2)), jnp.zeros(1)
-    with pytest.raises(ValueError, match="there is 1"):
+    with pytest.raises(ValueError, match="but holds 1"):
         jsp.ndimage.map_coordinates(image, [place], 1)
     with pytest.raises(NotImplementedError, match="order"):
         jsp.ndimage.map_coordinates(image, [place, place], 2)

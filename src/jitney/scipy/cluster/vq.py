@@ -40,7 +40,7 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
         )
     if x.ndim not in (1, 2):
         raise ValueError(
-            f"vq: `obs` must be of rank 1 or 2, for scalar or vector observations, not {x.ndim}"
+            f"vq: observations are scalars or vectors, so `obs` must be of rank 1 or 2, not {x.ndim}"
         )
     return _vq(x, codes)
 
