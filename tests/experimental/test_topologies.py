@@ -17,7 +17,7 @@ def test_meshes_have_the_devices_of_the_topology():
     one = TopologyDescription(topology.devices[:1])
     mesh = make_mesh(one, (1, 1), ("x", "y"))
     assert mesh.axis_names == ("x", "y") and list(mesh.devices.flat) == one.devices
-    with pytest.raises(ValueError, match="has 2 devices, but"):
+    with pytest.raises(ValueError, match="requires 2 devices, but"):
         make_mesh(one, (2,), ("x",))
 
 
