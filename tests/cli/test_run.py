@@ -118,7 +118,7 @@ def test_refuses_a_second_jax(folder: Path) -> None:
     (folder / "jax.py").write_text("")
     code = "import jax\nfrom jitney.install import install_as_jax\ninstall_as_jax()"
     out = run(folder, "-c", code)
-    assert "RuntimeError: install_as_jax: another jax is imported already" in out.stderr
+    assert "RuntimeError: install_as_jax: another jax has already been imported" in out.stderr
 
 
 def test_submodules_are_imported_when_they_are_used(folder: Path) -> None:

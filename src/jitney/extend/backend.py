@@ -98,7 +98,7 @@ def register_backend_cache(cache: _Cache, for_what: str) -> None:
     """
     if not callable(getattr(cache, "cache_clear", None)):
         raise TypeError(
-            f"register_backend_cache: the cache of {for_what} must have a method `cache_clear`, but "
+            f"register_backend_cache: the cache of {for_what} must have a method cache_clear, but "
             f"{type(cache)} does not have it"
         )
     _users_caches.append(cache)
