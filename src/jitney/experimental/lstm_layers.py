@@ -1,6 +1,6 @@
 """Layers of long short-term memory (LSTM), and their weights, packed in one vector; see `rnn`.
 
-Axes in this file: B batches, T positions, I inputs, H hidden units, L layers times directions.
+Axes in this file: B batch elements, T positions, I inputs, H hidden units, L layers times directions.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Exploration(Document):
     """The compiled forms of functions, as a page.
 
     Attributes:
-      programs: the facts, one for each function.
+      programs: the facts about each function, one `facts.Program` per function.
     """
 
     usual_file = "explore.html"

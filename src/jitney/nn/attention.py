@@ -7,8 +7,8 @@ uses only the keys up to its last query. Derivatives recompute the weights of a 
 storing them. Since the loops themselves are differentiated, derivatives of any mode and order are
 available.
 
-Axes in this file: B batches, T queries, S keys and values, K heads of keys, G heads of queries for
-each head of keys, N = K G, H features.
+Axes in this file: B batch elements, T queries, S keys and values, K heads of keys, G heads of
+queries for each head of keys, N = K G, H features.
 
 Sources: Vaswani et al., Attention is all you need, 2017; Rabe and Staats, Self-attention does not
 need O(n^2) memory, 2021; Dao, FlashAttention-2, 2023 (the residual).
@@ -251,7 +251,8 @@ def _lengths(name: str, x: ArrayLike | None, batches: int) -> Array | None:
     x = jnp.asarray(x)
     if x.shape != (batches,) or x.dtype != np.int32:
         raise ValueError(
-            f"dot_product_attention: {name} must be int32[{batches}], with one length for each batch, "
+            f"dot_product_attention: {name} must be int32[{batches}], with one length for each "
+            "batch element, "
             f"but got {x.dtype}{list(x.shape)}"
         )
     return x

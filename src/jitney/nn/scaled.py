@@ -3,8 +3,8 @@
 JAX implements them for GPUs only, and raises an error on CPUs. Here they are computed by
 definition: operands are quantized as in JAX, multiplied by their scales, and contracted in float32.
 
-Axes in this file: B batches, M rows of the left operand, N rows of the right operand, K contracted
-elements, C blocks along K.
+Axes in this file: B batch elements, M rows of the left operand, N rows of the right operand, K
+contracted elements, C blocks along K.
 
 Sources: Open Compute Project, OCP Microscaling Formats (MX) Specification, 2023 (mxfp8); NVIDIA,
 Introducing NVFP4 for efficient and accurate low-precision inference, 2025 (nvfp4).

@@ -73,7 +73,7 @@ def test_constraints_along_auto_axes_keep_values_and_cotangents():
     [
         (None, ValueError, "which has no effect"),
         ("x", TypeError, "takes a Sharding or PartitionSpec, but got 'x'"),
-        (P("x"), RuntimeError, "names axes, but there is no context mesh"),
+        (P("x"), RuntimeError, "refers to the context mesh, but none is set"),
     ],
 )
 def test_constraints_that_are_refused(place, error, match):

@@ -269,10 +269,10 @@ def of_local_data(
     for axis, (n, local, there) in enumerate(zip(data.shape, own_shape, global_shape, strict=True)):
         if n not in (local, there):
             raise ValueError(
-                f"make_array_from_process_local_data: axis {axis} of the data has "
-                f"{messages.counted(n, 'element')}, but the devices of this process hold {local} of "
-                f"the {there} elements of the array: the data must have shape {own_shape} or "
-                f"{global_shape}, but have {data.shape}"
+                f"make_array_from_process_local_data: axis {axis} of the data has size {n}, but this "
+                f"axis of the array has size {there}, of which the devices of this process hold "
+                f"{local}: the data must have shape {own_shape} or {global_shape}, but has shape "
+                f"{data.shape}"
             )
         cut.append(slice(None) if n == local else window[axis])
     return windowed(array_of(data[(*cut, ...)]), place, global_shape)

@@ -365,7 +365,7 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks:
     if isinstance(node, ir.Dft):  # each element once, but in a statement per offset
         return x.dtype.kind == "c" or _is_piecewise(x) or costs[x] > COSTS.store_above
     if isinstance(node, ir.Scatter):
-        # Scatters are not vectorized, so operands that cost more than a load are computed before.
+        # Scatters are not vectorized, so operands that cost more than a load are computed beforehand.
         if x is node.x or x.dtype.kind == "c":
             return True
         numbers = x.shape[-1] if x is node.indices else 1  # number of indices per update

@@ -5,7 +5,7 @@
 Operands are scalars or vectors of the kinds that correspond to their dtypes. float16 and bfloat16
 are computed in f32 and rounded. Names are those of the table in `compiler.scalar_functions`, the
 rows of which refer to the code; results equal those of the table's references, except for NaN
-payloads. Complex numbers have to be split into components before: see `complexes`.
+payloads. Complex numbers must first be split into components: see `complexes`.
 """
 
 from __future__ import annotations

@@ -379,8 +379,8 @@ def _requested(sharding: object) -> Sharding:
         mesh = entered if axes.empty else axes
         if mesh.empty:
             raise RuntimeError(
-                f"with_sharding_constraint: {sharding} names axes, but there is no context mesh with "
-                "axes; set one with jax.set_mesh, or pass a NamedSharding"
+                f"with_sharding_constraint: {sharding} refers to the context mesh, but none is set; "
+                "set one with jax.set_mesh, or pass a NamedSharding, which includes a mesh"
             )
         return NamedSharding(mesh, sharding)
     if sharding is None:

@@ -136,7 +136,8 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, 
     """Returns the permutations that three dimension strings specify.
 
     Raises:
-      TypeError: if a string does not have each of its letters once, or if spatial axes differ.
+      TypeError: if a string lacks a batch or feature letter or repeats a letter, or if the strings
+        do not name the same spatial axes.
 
     Example:
       >>> lax.conv_general_permutations(("NWHC", "HWIO", "NHWC"))

@@ -7,8 +7,8 @@ the lowering does this. In eager mode, JAX runs one program for each function of
 only masks that such a function itself converts become selections: it opens a context, `noting`, in
 which conversions are recorded for the products that follow.
 
-XLA computes products of floats narrower than 16 bits, and of bfloat16, in float32, by
-multiplication.
+Products of bfloat16, and of floats narrower than 16 bits, remain multiplications even if a factor
+is a mask: XLA computes them in float32.
 """
 
 from __future__ import annotations

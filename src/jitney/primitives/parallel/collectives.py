@@ -352,9 +352,11 @@ def _reduced(prim: Primitive, value: Array, axes: tuple[Any, ...], groups: Group
     aval = get_aval(value)
     known = aval.vma if isinstance(aval, ShapedArray) else frozenset[Any]()
     if known.intersection(checked) and not known.issuperset(checked):
+        varying = tuple([a for a in checked if a in known])
         raise ValueError(
-            f"psum over axes {checked} of {aval.str_short()}, which varies along {tuple(known)} only: "
-            "sum over these axes only, or cast it to vary along all axes with jax.lax.pcast"
+            f"psum over axes {checked}: of these, {aval.str_short()} varies only along {varying}; "
+            f"sum over {varying} only, or cast the operand to vary along all of {checked} with "
+            "jax.lax.pcast"
         )
     unchecked = tuple([a for a in axes if a not in checked])
     total = psum_invariant_p.bind(varying_along(value, checked), axes=checked)
