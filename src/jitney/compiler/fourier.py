@@ -154,7 +154,10 @@ def _chirps(line: Job, dtype: np.dtype) -> FourierCall:
 
 
 def _between(first: Job) -> int:
-    """Returns the number of elements of each part between two jobs, rounded up to cache lines."""
+    """Returns the distance in elements from the real to the imaginary parts that `first` leaves.
+
+    It is a multiple of `TILE`.
+    """
     return -(-first.numbers_to // TILE) * TILE
 
 

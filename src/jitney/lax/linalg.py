@@ -391,9 +391,9 @@ def tridiagonal_solve(
       d: main diagonal (..., n).
       du: superdiagonal (..., n); the last element is not read.
       b: right-hand sides (..., n, k).
-      perturb_singular: whether to solve with a slightly perturbed matrix where T is singular. The
-        solution is then large but finite, as required for inverse iteration (Golub and Van Loan,
-        Matrix Computations, 7.6.1). Otherwise it is NaN.
+      perturb_singular: whether to replace pivots close to 0 by a rounding error of the largest
+        element of T. The solution for a singular T is then large but finite, as required for inverse
+        iteration (Golub and Van Loan, Matrix Computations, 7.6.1). By default, it is not finite.
     """
     return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=perturb_singular)
 

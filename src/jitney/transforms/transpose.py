@@ -1,7 +1,7 @@
 """Transposition of linear programs: from cotangents of results to cotangents of operands.
 
 The equations are processed in reverse order. The `transpose` rule of a primitive receives the
-cotangent of the result and the operands. In place of a linear operand it receives an
+operands and the cotangent of the result. In place of a linear operand it receives an
 `UndefinedPrimal`, of which only the type is known.
 """
 

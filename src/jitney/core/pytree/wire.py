@@ -50,7 +50,9 @@ def decode(data: bytes) -> list[Node]:
     try:
         return _decode(data)
     except (IndexError, UnicodeDecodeError, TypeError) as error:
-        raise ValueError("not a structure of a pytree as a protocol buffer") from error
+        raise ValueError(
+            "PyTreeDef: the data must be a pytree structure serialized as a protocol buffer"
+        ) from error
 
 
 def _decode(data: bytes) -> list[Node]:
@@ -117,4 +119,6 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
             yield tag >> 3, data[at : at + n]
             at += n
         else:
-            raise ValueError("not a structure of a pytree as a protocol buffer")
+            raise ValueError(
+                "PyTreeDef: the data must be a pytree structure serialized as a protocol buffer"
+            )

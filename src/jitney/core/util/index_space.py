@@ -125,7 +125,10 @@ def without_factors(dims: Dims, gone: Sequence[int] | frozenset[int]) -> Dims:
 def elementwise(
     shape: Shape, operands: int = 1, results: int = 1, replicated: Sequence[int] = ()
 ) -> IndexMap:
-    """Returns the map of tensors of one shape; elements may depend on others along `replicated`."""
+    """Returns the map of an operation whose operands and results all have the shape `shape`.
+
+    Along the axes in `replicated`, an element of a result may depend on all elements of operands.
+    """
     dims = plain(len(shape))
     return IndexMap(shape, [dims] * operands, [dims] * results, replicated=frozenset(replicated))
 

@@ -501,7 +501,7 @@ def _svd_jvp(
         )
     if compute_uv and full_matrices and m != n:
         raise NotImplementedError(
-            "svd: with full_matrices=True, the singular vectors beyond the smaller size are not "
+            "svd: with full_matrices=True, the singular vectors beyond the first min(m, n) are not "
             "unique, so they have no derivative; pass full_matrices=False"
         )
     values, u, vh = svd_p.bind(x, full_matrices=False, compute_uv=True, **params)

@@ -75,8 +75,8 @@ def on_parts(
       in_specs: specs of the operands.
       operands: the operands, global arrays.
 
-    Returns: (results of all devices; for each the mesh axes along which it differs between devices,
-      which are its leading axes).
+    Returns: (the results, each stacked over devices; for each result, the (name, size) of the mesh
+      axes along which devices have different values). These mesh axes are its leading axes.
     """
     mentions = [_mentioned(spec) | spec.unreduced for spec in in_specs]
     varies: dict[Any, list[bool]] = {}

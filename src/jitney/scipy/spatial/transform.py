@@ -375,7 +375,7 @@ class Slerp(NamedTuple):
 
     @classmethod
     def init(cls, times: ArrayLike, rotations: Rotation) -> Slerp:
-        """Returns the interpolation of rotations [n] at times [n].
+        """Returns a function of time that interpolates between rotations [n], given at times [n].
 
         Raises:
           ValueError: if there are fewer than two rotations, or the number of times differs from
