@@ -22,5 +22,5 @@ def test_text_and_back(text):
 
 @pytest.mark.parametrize("text", ["", "<@mesh>", "<@mesh, [{}]", '<@mesh, [{"x"}]> more'])
 def test_what_is_none(text):
-    with pytest.raises(ValueError, match="not a sharding"):
+    with pytest.raises(ValueError, match="a sharding must be of the form"):
         parse_tensor_sharding(text)

@@ -63,7 +63,7 @@ def parse_tensor_sharding(text: str) -> TensorSharding:
     """
     match = _SHARDING.fullmatch(text)
     if match is None:
-        raise ValueError(f"a sharding must be text such as [{{\"x\"}}, {{}}], but got {text}")
+        raise ValueError(f"a sharding must be of the form <@mesh, [{{...}}, ...]>, but is {text}")
     entries = [_parsed(entry) for entry in _ENTRY.findall(match["dimensions"])]
     return TensorSharding(
         tuple([names for names, _ in entries]),
