@@ -84,7 +84,7 @@ def test_a_declaration_is_all_that_a_program_needs(registry):
 def test_names_are_unique_and_known(registry):
     declared = LibraryFunction("test.once", same_type, lambda x: [x])
     assert library.declare(declared) is library.find("test.once") is declared
-    with pytest.raises(ValueError, match=r"'test\.once' is declared already"):
+    with pytest.raises(ValueError, match=r"'test\.once' is already declared"):
         library.declare(declared)
     with pytest.raises(ValueError, match=r"unknown library function test\.never"):
         library.find("test.never")

@@ -525,13 +525,13 @@ def test_carries_of_fori_loop():
             lambda: jax.random.normal(jax.random.key(0), 3, 4),
             [
                 "  key  key<fry>[]  jax.random.key(0)",
-                "Instead: a dtype, such as jnp.float32; pass the sizes of a shape as one tuple",
+                "Instead: pass a dtype, such as jnp.float32, and the sizes of a shape as one tuple",
             ],
         ),
     ],
 )
 def test_dtypes_that_are_none(call, rest):
-    with pytest.raises(TypeError, match="names no dtype") as caught:
+    with pytest.raises(TypeError, match="is not a dtype") as caught:
         call()
     tracebacks.shorten(caught.value)
     assert str(caught.value).split("\n")[1:] == rest

@@ -56,7 +56,7 @@ def test_a_module_replaces_its_own_entries(again: str, tmp_path: Path, monkeypat
             with pytest.raises(KeyboardInterrupt):
                 importlib.import_module("declares")
         if again:
-            with pytest.raises(ValueError, match="number 'once' is declared already"):
+            with pytest.raises(ValueError, match="number 'once' is already declared"):
                 importlib.import_module("declares")
         else:
             importlib.import_module("declares")
@@ -70,9 +70,9 @@ def test_a_module_replaces_its_own_entries(again: str, tmp_path: Path, monkeypat
 
 def test_names_are_declared_once() -> None:
     table.declare("first", 1)
-    with pytest.raises(ValueError, match="number 'first' is declared already"):
+    with pytest.raises(ValueError, match="number 'first' is already declared"):
         table.declare("first", 2)
-    with pytest.raises(ValueError, match="primitive 'sin' is declared already"):
+    with pytest.raises(ValueError, match="primitive 'sin' is already declared"):
         declare("sin")
 
 

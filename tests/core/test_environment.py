@@ -65,9 +65,9 @@ def test_import_warns_once_at_the_users_line():
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("JAX_ENABLE_X64", "maybe", "'maybe' is not a truth value. Instead: 1, true,"),
+        ("JAX_ENABLE_X64", "maybe", "'maybe' is not a boolean; use 1, true,"),
         ("JITNEY_DEFAULT_MATMUL_PRECISION", "exact", "exact"),
-        ("JITNEY_NUM_THREADS", "0", "'0' is not a number of threads, 1 or more"),
+        ("JITNEY_NUM_THREADS", "0", "expected a positive number of threads, got '0'"),
     ],
 )
 def test_import_refuses_impossible_values(name, value, said):

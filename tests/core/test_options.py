@@ -67,7 +67,7 @@ def test_wrong_values_in_the_environment_are_noted(monkeypatch):
     monkeypatch.setenv("JAX_TEST_WRONG", "maybe")
     monkeypatch.setattr(options, "refused", {})
     assert State("jax_test_wrong", True, boolean).value is True
-    assert "'maybe' is not a truth value" in options.refused["JAX_TEST_WRONG"]
+    assert "'maybe' is not a boolean" in options.refused["JAX_TEST_WRONG"]
     assert State("jax_test_wrong", 3, integer).value == 3
     assert options.refused["JAX_TEST_WRONG"] == "'maybe' is not an integer."
 

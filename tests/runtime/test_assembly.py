@@ -48,7 +48,7 @@ def test_dtypes_of_shards():
 @pytest.mark.parametrize(
     "shards, dtype, error, message",
     [
-        (lambda: [np.ones(2)] * 4, None, TypeError, "f takes arrays"),
+        (lambda: [np.ones(2)] * 4, None, TypeError, "f: expected arrays"),
         (lambda: [put(1, DEVICES[0])], None, ValueError, "has 4 devices of this process"),
         (list, None, ValueError, "pass `dtype`"),
         (lambda: [put(np.ones(2), DEVICES[0])] * 4, None, ValueError, "the shards are on"),

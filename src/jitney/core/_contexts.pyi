@@ -1,4 +1,4 @@
-"""Types of contexts that cannot be left half; `_contexts.pyx` says what everything does."""
+"""Types of contexts that cannot be interrupted halfway; `_contexts.pyx` documents them."""
 
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, Self, TypeVar

@@ -1,7 +1,7 @@
 """`Array`, the abstract base class of all arrays: concrete arrays and tracers.
 
-It is public as `jax.Array`. `jitney.wiring` attaches its operators and methods, so that concrete
-arrays and tracers have the same. Nothing here depends on how a value is stored.
+The class is public as `jax.Array`. `jitney.wiring` attaches its operators and methods, so concrete
+arrays and tracers share them. Nothing in this module depends on how values are stored.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Array:
     __slots__ = ()
     __array_priority__ = 100
 
-    # --- type: what both kinds know by `aval` -----------------------------------------------------
+    # --- type: attributes that concrete arrays and tracers derive from `aval` ---------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -70,7 +70,7 @@ class Array:
     def weak_type(self) -> bool:
         return self.aval.weak_type
 
-    # --- place: what arrays that hold data say themselves -----------------------------------------
+    # --- placement: attributes that concrete arrays define ----------------------------------------
 
     addressable_data = OfData()
     addressable_shards = OfData()
@@ -100,7 +100,7 @@ class Array:
         def __len__(self) -> int: ...
 
     def __init__(self, *_: Any, **__: Any) -> None:
-        raise TypeError("jax.Array cannot be instantiated; make arrays by jax.numpy.array(...)")
+        raise TypeError("jax.Array cannot be instantiated; use jax.numpy.array(...)")
 
 
 Array.__module__ = "jax"

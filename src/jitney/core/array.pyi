@@ -1,4 +1,4 @@
-"""What checkers and editors know of arrays. The operators and methods are put on the class by `jitney.wiring`."""
+"""Types of arrays for type checkers and editors. `jitney.wiring` attaches the operators and methods to the class."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, SupportsIndex

@@ -1,11 +1,11 @@
 """Context managers that no signal can interrupt halfway through entry or exit.
 
-`_contexts.pyx` explains why and how. Everything that changes state temporarily (settings, the
-current trace, named axes, scopes, meshes) uses them, never a generator or an `__exit__` written in
-Python.
+`_contexts.pyx` explains why they are needed and how they work. All code that changes state
+temporarily (settings, the current trace, named axes, scopes, meshes) uses them, never a generator
+or an `__exit__` written in Python.
 
-`docs/interrupts.md` has a table of all foreign resources that the package owns, and what releases
-them.
+`docs/interrupts.md` has a table of all foreign resources that the package owns, and of the code
+that releases them.
 """
 
 from __future__ import annotations

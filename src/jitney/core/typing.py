@@ -1,8 +1,9 @@
 """Types for annotations in all layers; `jitney.typing` is the public module.
 
-`ArrayLike` is the type of array arguments of `jax.numpy` functions, `Array` that of their results.
-Nested containers of arrays are `PyTree`s, which have no more specific static type. `Value` is the
-type of values in traces and rules of primitives, `Params` that of the parameters of an equation.
+`ArrayLike` is the type of array arguments of `jax.numpy` functions, and `Array` is the type of
+their results. `PyTree` stands for nested containers of arrays; it has no more specific static type.
+`Value` is the type of values in traces and rules of primitives, and `Params` is the type of the
+parameters of an equation.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ Value: TypeAlias = ArrayLike  # an array or tracer, a NumPy array or scalar, a P
 Params: TypeAlias = "dict[str, Any]"  # parameter name -> value
 
 PyTree: TypeAlias = Any  # nested containers of arrays
-Axis: TypeAlias = "int | Sequence[int] | None"  # of a reduction; None for all axes
+Axis: TypeAlias = "int | Sequence[int] | None"  # the axes of a reduction; None for all axes
 AxisName: TypeAlias = Any  # hashable, or a tuple of such names
 Shape: TypeAlias = "Sequence[SupportsIndex]"
 ShapeLike: TypeAlias = "SupportsIndex | Sequence[SupportsIndex]"  # an int for rank 1

@@ -1,1 +1,1 @@
-"""Arrays, devices and executables: values, and how programs run on them."""
+"""Arrays, devices and executables: concrete values, and the execution of programs on them."""

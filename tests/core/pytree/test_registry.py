@@ -76,7 +76,7 @@ def test_classes_are_registered_once_and_subclasses_are_leaves():
     assert not is_tree_node(Inner)
     with pytest.raises(ValueError, match="Duplicate custom PyTreeDef type registration"):
         register_pytree_node(Box, lambda box: ([box.x], None), lambda _, xs: Box(*xs))
-    with pytest.raises(TypeError, match="needs a class and two functions"):
+    with pytest.raises(TypeError, match="expected a class and two functions"):
         register_pytree_node(Box(1), lambda box: ([], None), Box)
 
 
@@ -105,7 +105,7 @@ def test_fields_of_dataclasses_are_children_or_static():
     assert (tuple(children), data) == ((1,), ("p",))
     assert find_kind(Point).unflatten(data, children) == Point(1, "p", 0)
     for data, meta, message in [
-        (["x"], ["x"], "each field is data or metadata"),
+        (["x"], ["x"], "each field must be either data or metadata"),
         (["x"], [], "are in neither"),
         (["x", "name", "cache", "z"], [], "but {'z'} are not"),
     ]:

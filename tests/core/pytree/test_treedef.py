@@ -66,9 +66,9 @@ def test_walks_are_bottom_up():
 
 
 def test_other_containers_are_not_written_as_protocol_buffers():
-    with pytest.raises(ValueError, match="can be written, not Point"):
+    with pytest.raises(ValueError, match="can be serialized, not Point"):
         structure(Point(1, 2)).serialize_using_proto()
-    with pytest.raises(ValueError, match="keys of dictionaries have to be strings"):
+    with pytest.raises(ValueError, match="keys of dictionaries must be strings"):
         structure({1: 2}).serialize_using_proto()
-    with pytest.raises(ValueError, match="2 pytrees instead of one"):
+    with pytest.raises(ValueError, match="expected one pytree, got 2"):
         PyTreeDef.deserialize_using_proto(None, LEAF.serialize_using_proto() * 2)

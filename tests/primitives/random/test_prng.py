@@ -37,5 +37,5 @@ def test_what_stands_for_none():
         resolve("thrice")
     with pytest.raises(TypeError, match=r"must be a name, .*but 3 has type <class 'int'>"):
         resolve(3)
-    with pytest.raises(ValueError, match="'rbg' is declared already"):
+    with pytest.raises(ValueError, match="'rbg' is already declared"):
         register(made("rbg"))

@@ -104,7 +104,7 @@ def test_bad_value(r, index, value, message):
 
 
 def test_not_an_array(r):
-    with pytest.raises(TypeError, match=r"sin takes arrays.*read a reference by ref\[...\]"):
+    with pytest.raises(TypeError, match=r"sin takes arrays.*read a reference with ref\[...\]"):
         jnp.sin(r)
     with pytest.raises(TypeError, match="takes arrays"):
         jitney.jit(lambda a: lax.sin(a))(r)

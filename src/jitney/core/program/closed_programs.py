@@ -1,7 +1,7 @@
 """Conversions between jaxprs with constants as operands and closed jaxprs.
 
-Both are memoized: equal programs yield the same object, so that results cached for it are found
-again.
+Both conversions are memoized: converting a program again yields the same object, so that results
+cached for that object are found.
 """
 
 from __future__ import annotations

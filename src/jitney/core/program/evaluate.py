@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def last_uses(jaxpr: Jaxpr) -> list[tuple[Var, ...]]:
-    """Returns, for each equation, the variables last read by it (results of the jaxpr excepted)."""
+    """Returns, for each equation, the variables that are last used there, except for results."""
     alive: set[Var] = {v for v in jaxpr.outvars if isinstance(v, Var)}
     dying: list[tuple[Var, ...]] = []
     for eqn in reversed(jaxpr.eqns):

@@ -93,7 +93,7 @@ class Var:
         self.count = next(_counter)
 
     def pretty_print(self, context: Names, *, print_dtype: bool = True) -> str:
-        """Returns the variable's name in texts with `context`, which assigns names in order."""
+        """Returns the variable's name in `context`, which assigns names in order of appearance."""
         return context.name(self)
 
     def __repr__(self) -> str:
@@ -240,7 +240,7 @@ class DebugInfo(NamedTuple):
         return self._replace(func_src_info=f"{name}{space}{where}")
 
     def resolve_result_paths(self) -> DebugInfo:
-        """Returns a copy whose lazily computed result paths are computed."""
+        """Returns a copy in which lazy result paths have been computed."""
         paths = self.result_paths
         return self._replace(result_paths=paths()) if callable(paths) else self
 
@@ -254,7 +254,7 @@ class DebugInfo(NamedTuple):
 
 
 class JaxprEqnContext(NamedTuple):
-    """The settings under which an equation was recorded, as far as they affect its computation.
+    """The settings in effect when an equation was recorded that affect its computation.
 
     Attributes:
       cur_abstract_mesh: the context mesh, if there was one.
@@ -357,8 +357,8 @@ class Jaxpr:
     """A program.
 
     `Jaxpr(constvars, invars, outvars, eqns, effects, debug_info)` is open: its constants are
-    variables whose values the caller supplies. `Jaxpr(jaxpr, consts)` is `jaxpr` with these values,
-    a closed program.
+    variables whose values the caller supplies. `Jaxpr(jaxpr, consts)` is closed: it is the program
+    `jaxpr` with the values `consts` of its constants.
 
     Attributes:
       constvars, invars: the variables of constants and operands.
@@ -366,7 +366,7 @@ class Jaxpr:
       outvars: the results.
       effects: the effects of the equations.
       debug_info: the origin of the program.
-      consts: a value for each of `constvars`; an open program with constants has none.
+      consts: a value for each of `constvars`; missing if the program is open and has constants.
       jaxpr: the program without the values of its constants.
       is_open: whether it was created without these values.
       facts: results that `fact_of_program` has cached.
@@ -434,7 +434,7 @@ class Jaxpr:
         def __getattr__(self, name: str) -> Any:
             """Returns `jaxpr` and `consts` of an open program.
 
-            They are not stored: `jaxpr` is the program itself, which would be a reference cycle.
+            They are not stored: `jaxpr` is the program itself, so there would be a reference cycle.
             """
             if name == "jaxpr":
                 return self
@@ -442,8 +442,8 @@ class Jaxpr:
                 raise AttributeError(f"'Jaxpr' object has no attribute {name!r}")
             if self.constvars:
                 raise AttributeError(
-                    f"This jaxpr has {len(self.constvars)} constants as variables, without "
-                    "values: jaxpr.with_consts(values) binds them"
+                    f"jaxpr.consts: this jaxpr is open, so its constants ({len(self.constvars)}) "
+                    "have no values; bind values with jaxpr.with_consts(values)"
                 )
             return []
 
@@ -467,7 +467,7 @@ class Jaxpr:
         return len(self.constvars)
 
     def _own_effects(self, effects: frozenset[Effect] | set[Effect]) -> frozenset[Effect]:
-        """Returns the effects of the program; those on operands have the program's indices."""
+        """Returns the effects of the program, which refer to operands by the program's indices."""
         place = {v: k for k, v in enumerate((*self.constvars, *self.invars))}
         own = {e for e in effects if not isinstance(e, InputEffect)}
         for eqn in self.eqns:

@@ -2,10 +2,11 @@
 
 A key may be consumed once. Samplers and splits consume their key, and the results of a split are
 new keys. Operations that rearrange keys, such as a reshape, forward them: the result is consumed if
-the operand is. A primitive declares this in the slot `key_use`. Primitives that do not are assumed
-to consume all keys among their operands, and to return consumed keys.
+the operand is. A primitive declares how it uses keys in the slot `key_use`. A primitive without a
+declaration is assumed to consume all keys among its operands, and to return consumed keys.
 
-An array of keys is consumed as a whole or, if slices with static bounds permit, key by key.
+The keys of an array are tracked one by one if they are sliced with static bounds; otherwise, the
+array is consumed as a whole.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ class KeyUse:
     """The keys that an operation or a program consumes, creates and forwards.
 
     Attributes:
-      consumed: (operand, mask of its keys) for consumed keys.
+      consumed: pairs of an operand and the mask of its keys that are consumed.
       new: the results that are new keys, which may be consumed.
-      forwarded: (operand, result) for results that are the keys of an operand.
+      forwarded: pairs of an operand and a result that has the keys of this operand.
     """
 
     consumed: tuple[tuple[int, Mask], ...] = ()
@@ -138,7 +139,7 @@ def reused(what: str, first: object, second: object) -> KeyReuseError:
 
 @memoize_by_identity
 def use_of_program(jaxpr: Jaxpr) -> KeyUse:
-    """Returns how a program uses keys among its operands, with constants counted last.
+    """Returns how a program uses keys among its operands; constants are numbered last.
 
     Raises:
       KeyReuseError: if it uses a key twice.
@@ -176,7 +177,7 @@ def check_program(closed: ClosedJaxpr) -> None:
 
 
 def use_of_branches(branches: Sequence[ClosedJaxpr]) -> KeyUse:
-    """Returns how one of several programs uses keys, whichever is run."""
+    """Returns the combined key use of several programs of which one is run."""
     uses = [use_of_program(branch.jaxpr) for branch in branches]
     consumed: dict[int, Mask] = {}
     for use in uses:
@@ -188,7 +189,7 @@ def use_of_branches(branches: Sequence[ClosedJaxpr]) -> KeyUse:
 
 
 def use_of_rows(use: KeyUse, n_whole: int) -> KeyUse:
-    """Returns how a loop uses keys; each iteration reads a row of all operands but the first ones.
+    """Returns how a loop uses keys if an iteration reads one row of each but the first operands.
 
     Args:
       use: how an iteration uses keys.
@@ -217,10 +218,10 @@ def check_repeated(name: str, use: KeyUse, n_consts: int, n_carry: int, renewed:
         if i < n_consts:
             raise KeyReuseError(
                 f"{name} uses the same key in every iteration: constant {i} of the loop. "
-                "jax.random.fold_in derives a key for each iteration"
+                "Derive a key for each iteration with jax.random.fold_in"
             )
         if i < n_consts + n_carry and i - n_consts not in renewed:
             raise KeyReuseError(
                 f"{name} uses a key in every iteration: element {i - n_consts} of the carry is "
-                "consumed, but not replaced by a new key. jax.random.split derives one"
+                "consumed, but not replaced by a new key. Derive one with jax.random.split"
             )

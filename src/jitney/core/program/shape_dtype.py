@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class ShapeDtypeStruct:
-    """A stand-in for an array of which only the type matters: `eval_shape`, `lower`, `make_jaxpr`.
+    """A stand-in for an array whose values are not needed, as in `eval_shape` and `lower`.
 
     Attributes:
       shape: the sizes of the axes.
       dtype: a NumPy dtype or an extended dtype.
       weak_type: whether the type is weak.
       format: the sharding or format that was passed, or None.
-      manual_axis_type: how the values of devices relate along the axes of a `shard_map`.
+      manual_axis_type: how values differ between devices along the manual axes of a `shard_map`.
 
     Raises:
       ValueError: if the sharding needs an array of higher rank.
@@ -51,7 +51,7 @@ class ShapeDtypeStruct:
         manual_axis_type: ManualAxisType | None = None,
     ) -> None:
         if dtype is None:
-            raise ValueError("ShapeDtypeStruct needs a dtype, but got None")
+            raise ValueError("ShapeDtypeStruct: expected a dtype, but got None")
         sizes: tuple[Any, ...] = tuple(shape)
         self.shape = sizes
         if any([n is None for n in sizes]):
@@ -74,8 +74,8 @@ class ShapeDtypeStruct:
         """The sharding of the array, or None; a PartitionSpec is bound to the context mesh.
 
         Raises:
-          TypeError: if there is a PartitionSpec, and no context mesh.
-          ValueError: if it has axes that are not in the context mesh.
+          TypeError: if it is a PartitionSpec and there is no context mesh.
+          ValueError: if the PartitionSpec names axes that the context mesh lacks.
         """
         sharding: Any = self.format
         if sharding is None or isinstance(sharding, Sharding):
@@ -85,8 +85,8 @@ class ShapeDtypeStruct:
         mesh = mesh_of_specs()
         if mesh.empty:
             raise TypeError(
-                f"the sharding of a ShapeDtypeStruct is {sharding}, a PartitionSpec of the context "
-                "mesh, which cannot be empty: set one by jax.set_mesh"
+                f"the sharding of this ShapeDtypeStruct is the PartitionSpec {sharding}, which "
+                "needs a context mesh; set one with jax.set_mesh"
             )
         return NamedSharding(mesh, sharding)
 
@@ -140,8 +140,8 @@ class ShapeDtypeStruct:
         old, plain = self.format, (Sharding, PartitionSpec)
         if old is not None and not isinstance(old, plain) and isinstance(sharding, plain):
             raise ValueError(
-                f"updating ShapeDtypeStruct of the format {old} by the sharding {sharding}, which "
-                "has no layout: pass a Format"
+                f"ShapeDtypeStruct.update: the format {old} cannot be replaced by the sharding "
+                f"{sharding}, which has no layout; pass a Format"
             )
         return ShapeDtypeStruct(
             changes.get("shape", self.shape),
@@ -190,7 +190,9 @@ def abstractify(x: Any) -> ShapedArray:
             aval = aval.update(manual_axis_type=x.manual_axis_type)
         place = getattr(x, "sharding", None)
         return aval if place is None else explicit.typed(aval, place)
-    raise TypeError(f"{x!r} of type {type(x)} is neither an array nor a description of one")
+    raise TypeError(
+        f"expected an array or an object with a shape and a dtype, but got {x!r} of type {type(x)}"
+    )
 
 
 def is_abstract_operand(x: object) -> bool:

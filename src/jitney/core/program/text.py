@@ -1,15 +1,15 @@
 """The pretty-printer of jaxprs, whose output equals JAX's character for character.
 
-The layout algorithm is that of Wadler's "A prettier printer", with groups laid out flat where they
-fit into `WIDTH` columns: a document is a text, a line break, a concatenation, an indented document
-or a group. `render` traverses documents with an explicit stack.
+The layout algorithm is that of Wadler's "A prettier printer": a document is a text, a line break, a
+concatenation, an indented document, or a group, which is laid out on one line if it fits into
+`WIDTH` columns. `render` traverses documents with an explicit stack.
 
 The conventions for jaxprs:
 
 - variables are named a, b, ... z, ba, ... in order of appearance, across nested programs as well;
 - results of the outermost program that nothing reads print as `_`;
-- a program that several equations have, or that is long (more than ten equations), is printed
-  once, before the rest, as `let name = {...} in`;
+- a program that is a parameter of several equations, or that has more than ten equations, is
+  printed once, before the rest, as `let name = {...} in`;
 - the program of a `jit` equation, if it is printed in place, uses the outer names of the
   equation's operands and results.
 """
@@ -86,7 +86,7 @@ class Group:
 
 @record(frozen=True)
 class Note:
-    """A remark at the end of its line, aligned with others and without width in the layout."""
+    """A remark at the end of a line, aligned with other remarks; the layout ignores its width."""
 
     text: str
 
@@ -114,8 +114,8 @@ def join(separator: Doc, docs: Iterable[Doc]) -> Doc:
 def _fits(doc: Doc, space: int) -> bool:
     """Returns whether `doc`, laid out flat, fits into `space` columns.
 
-    The text after the document on its line does not count, nor does its last piece: this is how JAX
-    computes the layout, and texts of jaxprs are compared.
+    Neither the text that follows the document on its line nor the last piece of the document is
+    counted, because JAX computes the layout in this way and the texts must be equal.
     """
     stack: list[Doc] = [doc]
     while stack:
@@ -202,7 +202,7 @@ def encode_digits(n: int) -> str:
 
 @record
 class Context:
-    """The names that have been assigned."""
+    """The names that have been assigned to variables and shared programs."""
 
     var_names: dict[Var, str] = field(default_factory=dict)
     var_counter: itertools.count[int] = field(default_factory=itertools.count)
@@ -312,7 +312,7 @@ def jaxpr_doc(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
 
 
 def _binders(variables: Iterable[Var], context: Context, settings: Settings) -> Doc:
-    """Returns variables, with as many on a line as fit: each break is a group of its own."""
+    """Returns variables, as many per line as fit, since each break is a group of its own."""
     return join(Group(Break()), [binder_doc(v, context, settings) for v in variables])
 
 

@@ -24,7 +24,7 @@ def check_jaxpr(jaxpr: Jaxpr) -> None:
     """Checks `jaxpr` and the jaxprs within it.
 
     Raises:
-      JaxprTypeError: naming the constraint, the equation and the types.
+      JaxprTypeError: if a constraint is violated; the message names it, the equation and the types.
     """
     stack: list[Jaxpr] = [jaxpr]
     while stack:
@@ -88,8 +88,8 @@ def _check_eqn(eqn: JaxprEqn) -> None:
             [isinstance(n, np.integer) for n in var.aval.shape]
         ):
             raise JaxprTypeError(
-                f"{eqn.primitive} returns the shape {var.aval.shape}, which has NumPy integers: {eqn} "
-                "[eqn.C3]"
+                f"{eqn.primitive} returns the shape {var.aval.shape}, whose sizes include NumPy "
+                f"integers: {eqn} [eqn.C3]"
             )
     if set(effects) != set(eqn.effects):
         raise JaxprTypeError(

@@ -1,4 +1,4 @@
-"""Types of the walks over pytrees; `_walks.pyx` says what everything does."""
+"""Types of the traversals of pytrees; `_walks.pyx` documents them."""
 
 from collections.abc import Callable, Iterable
 from types import ModuleType

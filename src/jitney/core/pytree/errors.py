@@ -76,7 +76,7 @@ def _wrong_number(path: KeyPath, kind: type, keys: list[Any], full_keys: list[An
 
 
 def _children_of(kind: type, keys: list[Any], others: list[Any]) -> str:
-    """Returns a text on children and those missing: "dict of ['w'], without ['n']"."""
+    """Describes the children of a node and the missing ones: "dict of ['w'], without ['n']"."""
     missing = [key for key in others if key not in keys]
     return f"{kind.__name__} of {_names(keys)}{f', without {_names(missing)}' if missing else ''}"
 

@@ -1,7 +1,7 @@
 """Paths to the leaves of pytrees: flattening with paths, and formatting them.
 
-A path is a tuple of keys, one for each container that it passes through (`registry`). Paths are for
-messages and for treating leaves by name; compiled calls do not compute them.
+A path is a tuple of keys, one for each container that it passes through (`registry`). Paths are
+used in messages and to treat leaves by name; calls of compiled functions do not compute them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def tree_flatten_with_path(
     Args:
       tree: the tree.
       is_leaf: a predicate for nodes to be treated as leaves.
-      is_leaf_takes_path: whether it is called with (path, value) instead of (value).
+      is_leaf_takes_path: whether `is_leaf` is called with (path, value) instead of (value).
     """
     if not is_leaf_takes_path:
         leaves, structure = flatten(tree) if is_leaf is None else flatten_until(tree, is_leaf)
@@ -81,7 +81,7 @@ def _walk(
             return LEAF
         pairs, _ = flatten_one_level_with_keys(x)
         subtrees = [visit(child, (*path, key)) for key, child in pairs]
-        # The static data are those of plain flattening, so that the structures are equal.
+        # The static data are taken from plain flattening, so that the structures are equal.
         return make_node(kind, kind.flatten(x)[1], tuple(subtrees))
 
     def _stops(x: object, path: KeyPath) -> bool:

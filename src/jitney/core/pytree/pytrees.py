@@ -1,8 +1,9 @@
-"""Pytrees: nested containers of arrays. The interface for the rest of the package.
+"""Pytrees: nested containers of arrays.
 
 A pytree is a leaf or a container of pytrees. Containers are tuples, lists, dictionaries (children
 in the order of the sorted keys), named tuples, None (a container without children) and registered
-classes; see `registry` for these, `treedef` for structures, `paths` for paths.
+classes. This module is the interface for the rest of the package; `registry` defines containers,
+`treedef` structures, and `paths` paths.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def all_leaves(iterable: Iterable[object], is_leaf: IsLeaf | None = None) -> boo
 def tree_map(
     f: Callable[..., Any], tree: PyTree, *rest: PyTree, is_leaf: IsLeaf | None = None
 ) -> Any:
-    """Applies `f` to each leaf of `tree` and the values at its position in the other trees.
+    """Applies `f` to each leaf of `tree` and to the subtrees at its position in the other trees.
 
     Args:
       f: a function of as many arguments as there are trees.
@@ -122,7 +123,7 @@ def tree_map(
       is_leaf: a predicate for nodes of `tree` to be treated as leaves.
 
     Raises:
-      ValueError: if `tree` is not a prefix of one of the others.
+      ValueError: if `tree` is not a prefix of all other trees.
     """
     leaves, treedef = tree_flatten(tree, is_leaf)
     if not rest:
@@ -234,7 +235,7 @@ def tree_all(tree: PyTree, *, is_leaf: IsLeaf | None = None) -> bool:
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
-    """Returns whether a structure is one node: a leaf or an empty container."""
+    """Returns whether a structure has one node: a leaf or an empty container."""
     return treedef.num_nodes == 1
 
 
@@ -255,11 +256,11 @@ def tree_transpose(
 
     Args:
       outer_treedef: the structure of the outer tree.
-      inner_treedef: the structure of the trees at its leaves; None for that of the first one.
+      inner_treedef: the structure of the trees at its leaves; if None, that of the first such tree.
       pytree_to_transpose: a tree of structure `outer_treedef.compose(inner_treedef)`.
 
     Raises:
-      TypeError: if it has another structure.
+      TypeError: if `pytree_to_transpose` has another structure.
     """
     leaves, treedef = tree_flatten(pytree_to_transpose)
     if inner_treedef is None:
@@ -292,7 +293,7 @@ def broadcast_prefix(
 
 
 def broadcast_axes(axes: PyTree, full_tree: PyTree) -> list[Any]:
-    """Returns `broadcast_prefix` with None in `axes` as a leaf, but not in `full_tree`.
+    """Returns `broadcast_prefix(axes, full_tree)`, with None as a leaf in `axes` only.
 
     Raises:
       ValueError: if `axes` is not a prefix of `full_tree`.
@@ -324,8 +325,8 @@ def tree_broadcast(prefix_tree: PyTree, full_tree: PyTree, is_leaf: IsLeaf | Non
 class _Shim:
     """An opaque wrapper of a partial application, which keeps its parts and compares by identity.
 
-    It serves a `Partial` of a partial: if `functools.partial` merged the two, the inner arguments
-    would become children, but they have to stay static data.
+    A `Partial` of a partial wraps the latter in a shim: if `functools.partial` merged the two, the
+    inner arguments would become children, but they have to remain static data.
     """
 
     def __init__(self, fun: functools.partial[Any]) -> None:

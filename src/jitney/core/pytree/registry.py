@@ -1,4 +1,4 @@
-"""The containers of which pytrees consist, and the registration of further ones.
+"""The containers of which pytrees consist, and the registration of user-defined ones.
 
 A `Kind` defines how one level of a container is flattened to children and static data, and how it
 is rebuilt. `KINDS` maps exact types to kinds; a type that is not in it is a leaf, unless it is a
@@ -153,7 +153,7 @@ def _attributes(
 ) -> Callable[[object, int], Sequence[GetAttrKey | SequenceKey]]:
     keys: list[Any] = [GetAttrKey(name) for name in names]
 
-    # A named tuple class may have, oddly but legally, other numbers of fields and of elements.
+    # Oddly but legally, a named tuple can have more or fewer elements than its class has fields.
     def keys_of(data: object, n: int) -> Sequence[GetAttrKey | SequenceKey]:
         return keys if n == len(keys) else [*keys[:n], *_positions(data, n)[len(keys) :]]
 
@@ -271,7 +271,7 @@ def register_pytree_node(
 def _check_arguments(nodetype: object, flatten: object, unflatten: object) -> None:
     if not (isinstance(nodetype, type) and callable(flatten) and callable(unflatten)):
         raise TypeError(
-            "register_pytree_node needs a class and two functions, got "
+            "register_pytree_node: expected a class and two functions, got "
             f"{nodetype!r}, {flatten!r}, {unflatten!r}"
         )
 
@@ -319,10 +319,11 @@ def register_dataclass(
     """Makes instances of a dataclass inner nodes of pytrees; also usable as a decorator.
 
     Args:
-      nodetype: the class. It is rebuilt by a call with the fields as keyword arguments.
-      data_fields: the fields that are children. Both kinds may be omitted for a dataclass: fields
-        with `metadata={"static": True}` are then static data and the others children.
-      meta_fields: the fields that are static data; they need `==` and `hash`.
+      nodetype: the class. Instances are rebuilt by calling it with the fields as keyword arguments.
+      data_fields: the fields that are children. For a dataclass, `data_fields` and `meta_fields`
+        may be omitted: fields with `metadata={"static": True}` are then static data, and all others
+        are children.
+      meta_fields: the fields that are static data; their values must support `==` and `hash`.
       drop_fields: fields that are neither; they get their default values.
 
     Raises:
@@ -349,9 +350,8 @@ def register_dataclass(
     data, meta = tuple(data_fields), tuple(meta_fields)
     if overlap := {*data} & {*meta}:
         raise ValueError(
-            f"register_dataclass: each field is data or metadata, but {overlap} are in both "
-            "data_fields "
-            "and meta_fields"
+            "register_dataclass: each field must be either data or metadata, but "
+            f"{overlap} are in both data_fields and meta_fields"
         )
     if is_dataclass:
         needed = {f.name for f in dataclasses.fields(nodetype) if f.init}
@@ -371,7 +371,7 @@ def _check_fields(needed: set[str], named: set[str], dropped: set[str]) -> None:
     if unexpected := named - needed:
         raise ValueError(
             f"{must}, but {unexpected} are not; list fields that are not passed to the "
-            "constructor in drop_fields, their values are lost"
+            "constructor in drop_fields (their values are lost)"
         )
 
 

@@ -1,11 +1,11 @@
 """`PyTreeDef`, the structure of a pytree without its leaves, and the flattening of trees.
 
-Read `registry` first. Structures are immutable trees. Those of plain containers are interned, so
-that look-ups in dictionaries keyed by structures mostly compare by identity; equality is still
-structural.
+Read `registry` first. Structures are immutable trees. The structures of plain containers are
+interned, so that look-ups in dictionaries keyed by structures mostly compare by identity; equality
+is still structural.
 
-The traversals of every call are native (`_walks.pyx`): libraries use deep trees, and flattening a
-hundred small containers in Python would take longer than the step it is for.
+The traversals that every call needs are native (`_walks.pyx`): libraries use deep trees, and
+flattening a hundred small containers in Python would take longer than a small program runs.
 """
 
 from __future__ import annotations
@@ -100,13 +100,13 @@ class PyTreeDef(Structure):
             type_ = types.get(tree.kind.type)
             if type_ is None:
                 raise ValueError(
-                    "serialize_using_proto: only tuples, lists and dictionaries can be written, not "
-                    f"{tree.kind.type.__name__}; pickle the structure, or convert it"
+                    "serialize_using_proto: only tuples, lists and dictionaries can be serialized, "
+                    f"not {tree.kind.type.__name__}; pickle the structure, or convert it"
                 )
             keys = tree.data if type_ == wire.DICT else ()
             if not all(type(key) is str for key in keys):
                 raise ValueError(
-                    f"serialize_using_proto: keys of dictionaries have to be strings, got {keys!r}"
+                    f"serialize_using_proto: keys of dictionaries must be strings, got {keys!r}"
                 )
             nodes.append((type_, len(tree.subtrees), tuple(keys)))
 
@@ -118,7 +118,7 @@ class PyTreeDef(Structure):
         """Returns the structure serialized by `serialize_using_proto`.
 
         Raises:
-          ValueError: if `data` is not such a buffer.
+          ValueError: if `data` is not a serialized structure.
         """
         from jitney.core.pytree import wire
 
@@ -132,13 +132,13 @@ class PyTreeDef(Structure):
                 done.append(LEAF)
                 continue
             if type_ not in kinds or arity > len(done):
-                raise ValueError(f"deserialize_using_proto: no pytree, at node {len(done)}")
+                raise ValueError(f"deserialize_using_proto: node {len(done)} is not valid")
             start = len(done) - arity
             done[start:] = [
                 make_node(kinds[type_], keys if type_ == wire.DICT else None, tuple(done[start:]))
             ]
         if len(done) != 1:
-            raise ValueError(f"deserialize_using_proto: {len(done)} pytrees instead of one")
+            raise ValueError(f"deserialize_using_proto: expected one pytree, got {len(done)}")
         return done[0]
 
     # --- putting together ---

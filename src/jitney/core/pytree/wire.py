@@ -78,7 +78,7 @@ def _decode(data: bytes) -> list[Node]:
 def _as_bytes(value: int | bytes) -> bytes:
     if isinstance(value, int):
         raise TypeError(
-            f"PyTreeDef: the serialized data must have a message here, but have the integer {value}"
+            f"PyTreeDef: malformed data: expected a serialized message, got the integer {value}"
         )
     return value
 
@@ -86,8 +86,7 @@ def _as_bytes(value: int | bytes) -> bytes:
 def _as_int(value: int | bytes) -> int:
     if isinstance(value, bytes):
         raise TypeError(
-            "PyTreeDef: the serialized data must have an integer here, but have the message "
-            f"{value!r}"
+            f"PyTreeDef: malformed data: expected a serialized integer, got the message {value!r}"
         )
     return value
 

@@ -1,8 +1,8 @@
 """User annotations on the equations that are recorded within a context.
 
-They are where the equations are computed (`compute_on`), and attributes for the compiler
-(`set_xla_metadata`). Values do not depend on them. As equations carry them, jitted functions are
-retraced when they change.
+An annotation states where an equation is computed (`compute_on`), or gives the compiler attributes
+(`set_xla_metadata`). Annotations do not affect values. As they are part of equations, jitted
+functions are retraced when they change.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Notes(NamedTuple):
     """The annotations of an equation.
 
     Attributes:
-      compute_type: such as "device_host"; None if unspecified.
+      compute_type: where the equation is computed, such as "device_host"; None if unspecified.
       xla_metadata: (name, value) pairs, sorted.
     """
 

@@ -1,4 +1,4 @@
-"""A user's function of pytrees as a function of flat values, on which transformations work.
+"""`FlatFunction`: a user's function of pytrees, called with flat values by transformations.
 
 A transformation flattens the arguments of a function, runs a `FlatFunction` on values or tracers
 for the leaves, and rebuilds the result from flat results and `out_tree`. The results of users'
@@ -27,10 +27,10 @@ class FlatFunction:
       fun: the function.
       in_tree: the structure of the tuple of its positional arguments, or of the pair of that tuple
         and the dictionary of its keyword arguments.
-      has_kwargs: whether `in_tree` is that of the pair.
+      has_kwargs: whether `in_tree` is the structure of the pair.
       has_aux: whether the function returns a pair whose second element is not transformed.
-      refusal: (an invalid leaf of the result, its path) -> the error message for it. Without it
-        results are not checked here, but by the trace that receives them.
+      refusal: (an invalid leaf of the result, its path) -> the error message. If it is None,
+        results are checked by the trace that receives them, not here.
       out_tree: the structure of the result of the last call.
       aux: the second element of that result, if `has_aux`.
     """
@@ -92,9 +92,8 @@ class FlatFunction:
 def _pair(out: PyTree) -> Sequence[object]:
     if not isinstance(out, list | tuple) or len(cast("Sequence[object]", out)) != 2:
         raise TypeError(
-            "with has_aux=True the function must return a pair (output, anything else), but "
-            "returned "
-            f"{out!r} of type {type(cast('object', out))}"
+            "with has_aux=True, the function must return a pair (output, auxiliary output), but it "
+            f"returned {out!r} of type {type(cast('object', out))}"
         )
     return cast("Sequence[Any]", out)
 

@@ -3,7 +3,7 @@
 A loop that runs eagerly a second time, with the same function and operands of the same types, finds
 its program here, along with everything derived from it: derivatives, batched forms, machine code.
 As in JAX, functions are compared by identity, and global variables are read only when a function is
-traced. Closures are compared. An entry is dropped with its function.
+traced. The contents of closures are compared. An entry is dropped together with its function.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def traced_once(
       key: what the result depends on besides the function: the purpose of the trace, structures,
         types.
       trace: traces the function.
-      constants: returns the values that a result closes over. If some belong to a trace in
+      constants: returns the values that a result closes over. If one of them belongs to a trace in
         progress, the result is kept no longer than that trace.
     """
     if type(fun) is types.MethodType or config.check_tracer_leaks.value:

@@ -309,9 +309,10 @@ class JaxprTrace(Trace):
     def _bind_after_end(
         self, primitive: Primitive, args: Sequence[Value], params: Params
     ) -> object:
-        """Binds an operation that reaches this trace after its end.
+        """Binds an operation that reaches this trace after its end, under another trace if possible.
 
-        It goes to another trace, if this one can be left.
+        Raises:
+          RuntimeError: if this trace cannot be left.
         """
         if leave_ended_trace(self):
             return primitive.bind(*args, **params)
@@ -353,9 +354,9 @@ class JaxprTrace(Trace):
         """
         if not config.auto_pcast.value:
             raise ValueError(
-                f"{primitive.name}: operands must vary along the same manual axes, but are "
-                f"{', '.join([a.str_short() for a in avals])}: jax_auto_pcast is off, so apply "
-                "jax.lax.pcast(..., to='varying')"
+                f"{primitive.name}: operands must vary along the same manual axes, but have the "
+                f"types {', '.join([a.str_short() for a in avals])}; jax_auto_pcast is off, so "
+                "cast them with jax.lax.pcast(..., to='varying')"
             ) from None
         return self.process_primitive(primitive, [self._varying(x, axes) for x in args], params)
 
@@ -397,7 +398,7 @@ class JaxprTrace(Trace):
     # --- messages ---------------------------------------------------------------------------------
 
     def origin_message(self, tracer: DynamicJaxprTracer) -> str:
-        """Returns a text on the traced function and on what the tracer's value depends on."""
+        """Describes the traced function, and the arguments on which the tracer's value depends."""
         info = self.debug_info
         if self._invalid:
             return ""
@@ -464,9 +465,9 @@ class JaxprTrace(Trace):
 _last_states: weakref.WeakKeyDictionary[Var, Any] = weakref.WeakKeyDictionary()
 
 
-# How much of an array that is used again is compared with its copy: all of it up to this many
-# bytes, and of a larger one a sample of elements, which detects that it was refilled. Both take a
-# few microseconds, of the fifteen or so that recording an operation takes; comparing all of a large
+# An array that is used again is compared with its copy: completely if it has at most this many
+# bytes, and otherwise in a sample of elements, which detects that the array was refilled. Either
+# takes a few microseconds; recording an operation takes about fifteen. Comparing all of a large
 # array would take half as long as copying it.
 _COMPARED_BYTES, _COMPARED_ELEMENTS = threshold(1 << 14, small=16), threshold(64, small=16)
 

@@ -61,7 +61,7 @@ class WrappedFun:
       f: the function itself.
       f_transformed: the function with all stages.
       transforms: (stage, its static arguments), outermost first.
-      stores: the stores of the stages' auxiliary results; None for stages without.
+      stores: the stores of the stages' auxiliary results; None for a stage without such a result.
       params: named values that belong to the function.
       in_type: the types of the arguments, if known.
       debug_info: the origin of the function.

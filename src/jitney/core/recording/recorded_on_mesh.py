@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class MeshWhileRecording(RecordingInterceptor):
-    """Under a context mesh, puts results on it, checks operands, and notes it in equations."""
+    """Puts results on the context mesh, checks operands, and records the mesh in equations."""
 
     def check(self, primitive: Operation, avals: Sequence[AbstractValue]) -> None:
         mesh = get_abstract_mesh()
@@ -35,8 +35,8 @@ class MeshWhileRecording(RecordingInterceptor):
             # (Axis types may differ: within `auto_axes` batches stay sharded.)
             if own is not None and own.mesh.shape_tuple != mesh.shape_tuple:
                 raise ValueError(
-                    f"{primitive}: operands must be on the context mesh, {mesh}, but an operand, "
-                    f"{aval.str_short()}, is on {own.mesh}; jax.sharding.reshard moves it"
+                    f"{primitive}: operands must be on the context mesh, {mesh}, but an operand of "
+                    f"type {aval.str_short()} is on {own.mesh}; move it with jax.sharding.reshard"
                 )
 
     def result_types(self, primitive: Operation, out: Any) -> ResultTypes:
@@ -65,5 +65,5 @@ _mesh_while_recording = MeshWhileRecording()
 
 
 def intercept(context_meshes: int) -> None:
-    """Installs the feature while there is a context mesh in some thread."""
+    """Installs the feature while any thread has a context mesh."""
     (features.install if context_meshes else features.remove)(_mesh_while_recording)

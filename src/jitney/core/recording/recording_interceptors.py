@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class RecordingInterceptor:
-    """The base class of interceptors, which does nothing. Their order has no influence."""
+    """The base class of interceptors, which does nothing. Their order does not matter."""
 
     def check(self, primitive: Operation, avals: Sequence[AbstractValue]) -> None:
         """Raises an error if an operation on operands of types `avals` must not be recorded."""

@@ -4,7 +4,7 @@
 
 A thread displays the progress after two seconds and removes it when the compilation ends. The
 thread is started only for programs of a few hundred operations or more, and only if standard error
-is a terminal or the program runs in a notebook; otherwise the cost is that of a check.
+is a terminal or the program runs in a notebook; otherwise, the only cost is this check.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 DELAY = 2.0  # seconds before a compilation is displayed
 INTERVAL = 0.2  # seconds between updates of the display
-MANY_OPERATIONS = 200  # the size from which a compilation may take that long
+MANY_OPERATIONS = 200  # programs with fewer operations compile faster than that
 
 _COLUMNS = 80  # for terminals of unknown width
 _CLEAR_LINE = "\r\x1b[K"
@@ -101,7 +101,7 @@ class _Compilation:
         self._drawing = _thread.allocate_lock()  # held while the progress is displayed
 
     def watch(self) -> None:
-        """Displays the progress until the compilation ends; runs in a thread of its own."""
+        """Displays the progress until the compilation ends; runs in a separate thread."""
         if self._ends.acquire(timeout=DELAY):
             return
         with _shown, self._drawing:
@@ -113,7 +113,7 @@ class _Compilation:
                 self._display.remove()
 
     def end(self) -> None:
-        """Ends the display, and returns when it has been removed."""
+        """Ends the display, and waits until it has been removed."""
         self._ends.release()
         with self._drawing:
             pass

@@ -2,8 +2,8 @@
 
 An option is a `State` (`core.settings.options`). `jax.config.update(name, value)` sets it globally,
 and an environment variable sets its initial value (`JAX_ENABLE_X64=1` or `JITNEY_ENABLE_X64=1`).
-The options that are context managers in JAX are so here: calling one returns a context manager that
-overrides it in the current thread.
+The options that are context managers in JAX are context managers here as well: calling an option
+returns a context that overrides it in the current thread.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ enable_checks = _add(
 )
 disable_bwd_checks = _add(
     "jax_disable_bwd_checks", False, traced=True, context=True,
-    help="Omits the check that cotangents of custom_vjp rules have the types of the arguments.",
+    help="Disables the check that cotangents of custom_vjp rules have the types of the arguments.",
 )  # fmt: skip
 default_matmul_precision = _add(
     "jax_default_matmul_precision", None, one_of(*_PRECISIONS), traced=True, context=True,
@@ -161,16 +161,15 @@ compile_repeated_calls = _add(
 )  # fmt: skip
 reuse_equal_functions = _add(
     "jitney_reuse_equal_functions", False, context=True,
-    help="Reuses the trace of a function for functions with the same code that name the same values.",
+    help="Reuses the trace of a function for other functions with equal code that use the same values.",
 )  # fmt: skip
 async_dispatch = _add(
     "jax_cpu_enable_async_dispatch", True,
-    help="Lets calls that take long return before their results are computed.",
+    help="Lets long calls return before their results are computed.",
 )  # fmt: skip
 sync = _add(
     "jitney_sync", False,
-    help="Has each call return when its results are computed, whatever "
-    "`jax_cpu_enable_async_dispatch` is.",
+    help="Makes each call wait for its results, regardless of `jax_cpu_enable_async_dispatch`.",
 )  # fmt: skip
 performance_warnings = _add(
     "jitney_performance_warnings", True, context=True,
@@ -247,7 +246,7 @@ explicit_x64_dtypes = _add(
 )  # fmt: skip
 tracer_error_num_traceback_frames = _add(
     "jax_tracer_error_num_traceback_frames", 5, integer,
-    help="Number of frames in the error on a leaked tracer.", effective=False,
+    help="Number of frames shown in the error for a leaked tracer.", effective=False,
 )  # fmt: skip
 high_dynamic_range_gumbel = _add(
     "jax_high_dynamic_range_gumbel", False, effective=False, traced=True
@@ -271,7 +270,7 @@ raise_persistent_cache_errors = _add(
 )  # fmt: skip
 captured_constants_warn_bytes = _add(
     "jax_captured_constants_warn_bytes", 2_000_000_000, integer, context=True,
-    help="Size in bytes from which a warning is issued for arrays that a jitted function closes over.",
+    help="Size in bytes above which arrays that a jitted function closes over cause a warning.",
 )  # fmt: skip
 
 watch_in_epochs(_states.values())
@@ -281,7 +280,7 @@ watch_in_epochs(_states.values())
 def _all_states() -> dict[str, State]:
     """Returns all options by name.
 
-    They include a hundred without effect, which are created on the first call.
+    About a hundred of them have no effect; these are created on the first call.
     """
     from jitney.core.settings.inert_options import inert_options
 
@@ -367,7 +366,7 @@ class Config:
           ValueError: if an option of that name exists.
         """
         if name in _added or name in _all_states():
-            raise ValueError(f"config.add_option: there is an option {name!r} already")
+            raise ValueError(f"config.add_option: the option {name!r} already exists")
         _added[name] = _Added(holder, (opt_type, meta_args, meta_kwargs))
 
     @property
@@ -438,7 +437,7 @@ class Config:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
-            f"set options by jax.config.update({name!r}, {value!r}) or a context manager"
+            f"set options with jax.config.update({name!r}, {value!r}) or with a context manager"
         )
 
     def __dir__(self) -> list[str]:

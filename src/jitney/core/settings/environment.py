@@ -1,8 +1,8 @@
 """Environment variables that set options, and misspelled ones.
 
 `JAX_ENABLE_X64=1` and `JITNEY_ENABLE_X64=1` set the initial value of the option `jax_enable_x64`; a
-few variables are not options. Any other variable with one of these prefixes is either misspelled or
-belongs to another program.
+few variables do not correspond to options. Any other variable with one of these prefixes is either
+misspelled or belongs to another program.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def settings() -> dict[str, str]:
 
 
 def misspelled() -> dict[str, str]:
-    """Returns the variables without effect whose names resemble a valid one -> the valid name."""
+    """Maps each variable that has no effect, but resembles a valid name, to the valid name."""
     prefixed = [name for name in os.environ if name.startswith(PREFIXES)]
     known = _known() if prefixed else set[str]()
     unknown = [name for name in sorted(prefixed) if name not in known]
@@ -48,7 +48,7 @@ def threads() -> int | None:
     """
     text = os.environ.get("JITNEY_NUM_THREADS", "")
     if text and not (text.isdigit() and int(text)):
-        why = f"{text!r} is not a number of threads, 1 or more"
+        why = f"expected a positive number of threads, got {text!r}"
         raise ValueError(f"the environment variable JITNEY_NUM_THREADS: {why}")
     return int(text) if text else None
 

@@ -1,8 +1,8 @@
 """Options of JAX that have no effect here.
 
 They concern XLA's passes, accelerators or distributed processes, or choose between implementations
-within JAX that give the same result. As programs and scripts set them, they are accepted, checked
-and can be read back. `docs/settings.md` lists them.
+within JAX that give the same result. Because programs and scripts set them, they are accepted and
+checked, and can be read back. `docs/settings.md` lists them.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ _called_states: tuple[State, ...] = ()
 
 
 # The description of options that JAX has and this package accepts.
-INEFFECTIVE = "Has no effect; accepted so that programs which set it run."
+INEFFECTIVE = "Has no effect; accepted so that programs that set it run."
 
 
 class State:
@@ -132,7 +132,7 @@ class State:
 
     def __bool__(self) -> bool:
         raise TypeError(
-            f"the option {self.name} has no truth value: read its value as jax.config.{self.name}"
+            f"the option {self.name} has no truth value; read its value as jax.config.{self.name}"
         )
 
     def __repr__(self) -> str:
@@ -176,7 +176,7 @@ def _from_text(text: str, default: object) -> object:
         if lowered in ("n", "no", "f", "false", "off", "0", ""):
             return False
         raise ValueError(
-            f"{text!r} is not a truth value. Instead: 1, true, yes or on; or 0, false, no or off."
+            f"{text!r} is not a boolean; use 1, true, yes or on, or else 0, false, no or off."
         )
     if isinstance(default, int | float):
         try:

@@ -1,8 +1,7 @@
 """Warnings for programs that are slower than necessary, each with a remedy.
 
-The checks are next to what they examine (`api/jit/slow_calls.py`,
-`runtime/execution/slow_programs.py`). They run when a function is traced or a program is lowered,
-so cached calls do not pay for them.
+The checks are in `api/jit/slow_calls.py` and `runtime/execution/slow_programs.py`. They run when a
+function is traced or a program is lowered, so cached calls do not pay for them.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from jitney.core.source.user_warnings import warn as warn_as
 
 
 class PerformanceWarning(UserWarning):
-    """A program is slower than necessary; the message has the reason and a remedy.
+    """A program is slower than necessary; the message gives the reason and a remedy.
 
     `jitney_performance_warnings` turns these warnings off; `docs/settings.md` lists them.
     """

@@ -51,7 +51,7 @@ def make_user_context(default_value: object = None) -> UserContext:
     A jitted function is retraced for each value of the setting, so what it does may depend on it.
 
     Args:
-      default_value: hashable, as all values of the setting must be.
+      default_value: the initial value. All values of the setting must be hashable.
 
     Returns: a function that maps a value to a context manager; its attribute `value` is the current
       value.

@@ -1,4 +1,4 @@
-"""`DimExpr`: a symbolic size, a polynomial of variables.
+"""`DimExpr`: a symbolic size, which is a polynomial in variables.
 
     expression ::= sum of coefficient * monomial        coefficients are integers, not zero
     monomial   ::= product of factor ^ exponent         the empty one is 1
@@ -7,11 +7,11 @@
 
 An expression without variables is a Python int, so `b - b` is 0. Expressions with equal terms are
 equal and have the same hash; expressions that differ for some values of the variables are unequal.
-Order comparisons use the constraints of the scope (`core.symbolic.scope`), and raise if the result
-depends on the variables.
+Order comparisons use the constraints of the scope (`core.symbolic.scope`), and raise an error if
+the result depends on the variables.
 
-Where a size is used in array computations, `__jax_array__` converts an expression to an array by
-means of the primitive `dim_as_value` (`primitives.array.extents`).
+If an expression is used in an array computation, `__jax_array__` converts it to an array with the
+primitive `dim_as_value` (`primitives.array.extents`).
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class DimExpr:
             total = total + product
         return total
 
-    # --- arithmetic: with sizes it gives sizes, with anything else arrays ------------------
+    # --- arithmetic: sizes combine to sizes; with other operands, the result is an array --------
 
     __array_ufunc__ = None  # makes NumPy arrays defer to these methods
 
@@ -470,8 +470,8 @@ def _variables(monomial: Monomial) -> Iterator[str]:
 def divide(x: DimSize, y: DimSize) -> tuple[DimSize, DimSize]:
     """Returns the floor quotient, and the remainder, which has the sign of `y`.
 
-    They are polynomials if the division is exact, or if it leaves a number that is divided by a
-    number; otherwise they are operations.
+    Both are polynomials if polynomial division leaves no remainder, or leaves an integer and `y` is
+    an integer. Otherwise, they are the operations floordiv and mod.
     """
     if isinstance(x, int) and isinstance(y, int):
         return divmod(x, y)
@@ -517,7 +517,7 @@ def evaluate_shape(shape: Iterable[DimSize], values: Mapping[str, V]) -> tuple[i
 
 
 def bounds(x: DimSize) -> tuple[float, float]:
-    """Returns lower and upper bounds of a size; infinities where nothing is known."""
+    """Returns lower and upper bounds of a size; an unknown bound is infinite."""
     return x.scope.bounds(x) if isinstance(x, DimExpr) else (x, x)
 
 
@@ -532,7 +532,7 @@ def _compare(
     This means that `greater - less >= margin`, for the results of `arrange`.
 
     Raises:
-      InconclusiveDimensionOperation: if it depends on the variables.
+      InconclusiveDimensionOperation: if the result depends on the variables.
     """
     y = as_dim(other)
     if y is None:

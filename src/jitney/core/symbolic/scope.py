@@ -1,10 +1,9 @@
 """`SymbolicScope`: constraints on the variables of symbolic sizes.
 
 Variables are at least 1. A scope may have further constraints: inequalities between expressions,
-and equations that replace a monomial. Bounds of an expression are derived from the bounds of its
-terms, and by subtracting multiples of inequalities (which shows, for instance, that `2 floordiv(a,
-2) <= a`), a few times over. Bounds are valid, but not always tight: what is not found is treated as
-unknown.
+and equations that replace a monomial. The bounds of an expression are derived from the bounds of
+its terms, and by repeatedly subtracting multiples of known inequalities (which shows, for instance,
+that `2 floordiv(a, 2) <= a`). The bounds are valid, but not always tight.
 """
 
 from __future__ import annotations
@@ -161,7 +160,7 @@ class SymbolicScope:
                 other = there.get(monomial, 0) if monomial else 0
                 if coefficient * other <= 0:
                     continue
-                # |other| x - |coefficient| known has one term less, and is at most |other| x.
+                # |other| x - |coefficient| known has one term fewer, and is at most |other| x.
                 left = expressions.combine(x, abs(other), known, -abs(coefficient))
                 low = self._least(left, depth - 1)
                 if low > -math.inf:

@@ -23,16 +23,17 @@ def symbolic_shape(
     """Parses a shape whose sizes are variables, or expressions of them.
 
     Args:
-      shape_spec: the sizes, separated by commas: names, numbers, `+`, `-`, `*`, `^`, and the binary
-        functions `floordiv`, `mod`, `max`, `min`; `_` for the size in `like`, and a final `...` for
-        all remaining sizes. None for all of `like`.
-      constraints: constraints on the variables, such as "a >= 2 * b", in addition to each being at
-        least 1; they belong to a new scope.
+      shape_spec: the sizes, separated by commas. A size consists of names, numbers, `+`, `-`, `*`,
+        `^`, and the binary functions `floordiv`, `mod`, `max` and `min`; or it is `_`, the size at
+        the same position in `like`. A final `...` stands for all remaining sizes of `like`, and
+        None stands for all of its sizes.
+      constraints: constraints on the variables of a new scope, such as "a >= 2 * b". In addition,
+        each variable is at least 1.
       scope: the scope of the variables; by default a new one. Shapes that are used together need
         the same scope.
       like: a shape; see `shape_spec`.
 
-    Returns: ints and symbolic sizes.
+    Returns: a tuple of ints and symbolic sizes.
 
     Raises:
       ValueError: if a text cannot be parsed, constraints contradict each other, or both a scope and

@@ -35,9 +35,10 @@ class Communication(NamedTuple):
 def of_types(
     avals: Sequence[AbstractValue], outs: Sequence[AbstractValue], params: Mapping[str, Any]
 ) -> list[Communication]:
-    """Returns the communication along axes on which operands are sharded, but no result is.
+    """Returns the communication along axes along which operands are sharded, but no result is.
 
-    Results may also be unreduced there. Axes along which only operands are unreduced count, too.
+    Axes along which a result is unreduced do not count. Axes along which operands are unreduced,
+    but no result is, count as well.
     """
     (before, terms_before), (after, terms) = _divided(avals), _divided(outs)
     lost = (before - after - terms) | (terms_before - terms)

@@ -1,12 +1,12 @@
-"""High-level types: types of values that lower to others, such as a quantized array.
+"""High-level types: types whose values are lowered to arrays, such as a quantized array.
 
 A user declares such a type as a subclass of `HiType` or `MutableHiType`, and the Python class of
 its values with `register_hitype`. A value is a single variable of a program. Before the program is
 compiled, each value is lowered to arrays (`jitney.transforms.lojax`), as defined by `lo_ty`,
 `lower_val` and `raise_val`.
 
-A mutable value, such as a box for arrays, has, besides its type, a state that may change while a
-program is traced: for instance, the types of its present contents. JAX's term for it is
+Besides its type, a mutable value, such as a box for arrays, has a state that may change while a
+program is traced, for instance the types of its current contents. JAX's term for this state is
 quasi-dynamic data (`qdd`).
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 HiVal: TypeAlias = Any  # a value of a user's class, or a tracer of one
 LoVal: TypeAlias = Any  # an array, or a tracer of one
 QDD: TypeAlias = Any  # a state, of a user's class
-MappingSpec: TypeAlias = Any  # specifies an axis: of a user's class, or a position
+MappingSpec: TypeAlias = Any  # specifies an axis: a position, or an instance of a user's class
 
 
 class aval_method(NamedTuple):  # the name is JAX's
@@ -50,7 +50,7 @@ class aval_method(NamedTuple):  # the name is JAX's
 
 
 class aval_property(NamedTuple):  # the name is JAX's
-    """A declaration in a type's class that its tracers have an attribute, computed by `fget`."""
+    """A declaration in a type's class that tracers of the type have an attribute, `fget(tracer)`."""
 
     fget: Callable[..., Any]
 
@@ -62,7 +62,7 @@ class aval_property(NamedTuple):  # the name is JAX's
 def describe_tracers(kind: type[AbstractValue], members: Mapping[str, Any]) -> None:
     """Declares in a type's class the members of its tracers, for libraries that read types.
 
-    Attributes that the class defines itself, such as `shape`, and special methods are left alone.
+    Special methods, and attributes that the class defines itself, such as `shape`, are left alone.
 
     Args:
       kind: the class of types.
@@ -109,7 +109,7 @@ class _HighType(AbstractValue):
 
 
 class HiType(_HighType):
-    """The base class of the types of immutable values that lower to others.
+    """The base class of high-level types with immutable values.
 
     A subclass defines `__eq__`, `__hash__`, `lo_ty`, `lower_val` and `raise_val`. It also defines
     `to_tangent_aval` if its values are to be differentiated; `vspace_zero` and `vspace_add` if it
@@ -157,11 +157,11 @@ class HiType(_HighType):
         raise _must_be_defined(self, "vspace_add")
 
     def dec_rank(self, size: int | None, spec: MappingSpec) -> AbstractValue:
-        """Returns the type of one slice along the axis that `spec` specifies, of size `size`."""
+        """Returns the type of one slice along the axis of size `size` that `spec` specifies."""
         raise _must_be_defined(self, "dec_rank")
 
     def inc_rank(self, size: int | None, spec: MappingSpec) -> AbstractValue:
-        """Returns the type of `size` stacked values, along the new axis that `spec` specifies."""
+        """Returns the type of `size` values stacked along the new axis that `spec` specifies."""
         raise _must_be_defined(self, "inc_rank")
 
     def leading_axis_spec(self) -> object:
@@ -184,10 +184,10 @@ class HiType(_HighType):
 
 
 class HiPspec:
-    """The base class of specifications by which `shard_map` shards values of high-level types.
+    """The base class of specifications of how `shard_map` shards values of high-level types.
 
-    `HiType.shard` and `unshard` receive them. A subclass defines `to_lo`; also `to_tangent_spec`
-    and `to_ct_spec` if functions in `shard_map` are to be differentiated.
+    `HiType.shard` and `HiType.unshard` receive them. A subclass defines `to_lo`; it also defines
+    `to_tangent_spec` and `to_ct_spec` if functions in `shard_map` are to be differentiated.
 
     Example:
       >>> from jax.experimental import hijax
@@ -210,9 +210,9 @@ class HiPspec:
 
 
 class MutableHiType(_HighType):
-    """The base class of the types of mutable values that lower to others.
+    """The base class of high-level types with mutable values.
 
-    The lowered values depend on the state of a value, which its method `cur_qdd` returns. A
+    The lowered values depend on the state of a value, which the value's method `cur_qdd` returns. A
     subclass defines `__eq__`, `__hash__`, `lo_ty_qdd`, `new_from_loval`, `read_loval` and
     `update_from_loval`; the class of its values defines `cur_qdd`.
     """
@@ -367,7 +367,8 @@ def register_hitype(val_cls: type, typeof_fn: Callable[[Any], AbstractValue]) ->
 def _forward_to_types() -> None:
     """Makes tracers look up operators, and attributes that arrays lack, in their types.
 
-    It is called only once there are such types, as the look-up costs time for arrays, too.
+    It is called when the first high-level type is registered, because the look-up slows down
+    tracers of arrays as well.
     """
     type.__setattr__(Tracer, "__getattr__", _of_type)
     for operator in _OPERATORS.split():

@@ -1,6 +1,6 @@
 """Detection of tracers that outlive their trace, for `checking_leaks`.
 
-A check walks over all objects, so it is made only on request.
+A check visits all objects of the process, so it runs only on request.
 """
 
 # A trace recognizes its own tracers by their `_trace`.
@@ -86,7 +86,7 @@ def _holder_of(x: object, seen: set[int]) -> tuple[object, str]:
 
 
 def _function_over(cell: types.CellType) -> tuple[types.FunctionType, str] | None:
-    """Returns (function, variable) of a function that closes over `cell`; None for none."""
+    """Returns (function, variable) of a function that closes over `cell`; None if there is none."""
     for closure in gc.get_referrers(cell):
         if not _is_sequence(closure):
             continue

@@ -8,21 +8,21 @@ type rule and evaluation here, each transformation and the lowering in its own m
     jvp        (primals, tangents, **params) -> (out, dout)     forward-mode derivative
     transpose  (ct, *primals, **params) -> cts                  for linear operands
     batch      (args, dims, **params) -> (out, dim)             vectorization
-    lower      (builder, *nodes, **params) -> node, or list     to the tensor IR
+    lower      (builder, *nodes, **params) -> node, or list     lowering to the tensor IR
 
-Every primitive has to fill these six, or state why it does not (`absent`);
-`tests/test_primitives_complete.py` checks all primitives and fails on an open one. Other slots,
-such as `partial`, `dce` and `jet`, are optional. A rule is set once, by the decorator named after
-the slot:
+Every primitive must fill these six slots, or state why it does not (`absent`);
+`tests/test_primitives_complete.py` fails if a slot is neither filled nor declared absent. Other
+slots, such as `partial`, `dce` and `jet`, are optional. A rule is set once, with the decorator named
+after the slot:
 
     @sin_p.jvp
     def _(primals, tangents): ...
 
-Tracebacks and profiles show it as `sin.jvp`. `docs/adding_a_transformation.md` shows how to add a
-slot.
+Tracebacks and profiles show this rule as `sin.jvp`. `docs/adding_a_transformation.md` shows how to
+add a slot.
 
-Users can define primitives, too, as JAX documents: with `Primitive(name)`, `def_impl`,
-`def_abstract_eval`, and the tables of `jax.interpreters`.
+Users can define primitives as well, in the way that JAX documents: with `Primitive(name)`,
+`def_impl`, `def_abstract_eval`, and the tables of `jax.interpreters`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def declare_slot(name: str, *, required: bool = False, instead_of: str | None = 
     """
     is_attribute = name not in slots and hasattr(Primitive(name), name)
     if slots.is_taken(name) or (is_attribute and name not in ("abstract", "eager")):
-        raise ValueError(f"primitives have '{name}' already; give the slot another name")
+        raise ValueError(f"primitives already have '{name}'; give the slot another name")
     return slots.declare(name, Slot(name, required, instead_of))
 
 
@@ -140,9 +140,9 @@ class Evaluator(Protocol):
 evaluators: Features[Evaluator] = Features()
 
 
-# What operand types and parameters determine: (result type or types, effects); the operand types,
-# which are interned and kept alive here; the evaluator to use in place of the reference
-# implementation, or None.
+# The information that operand types and parameters determine: (result type or types, effects); the
+# operand types, which are interned and kept alive here; the evaluator to use in place of the
+# reference implementation, or None.
 TypedOperation: TypeAlias = "tuple[tuple[Any, Any], tuple[AbstractValue, ...], Evaluator | None]"
 
 
@@ -150,18 +150,19 @@ class Primitive:
     """An operation; the docstring of the module describes its rules.
 
     Attributes:
-      name: JAX's name of it, as printed in jaxprs.
+      name: its name in JAX, as printed in jaxprs.
       multiple_results: whether rules return lists of results instead of a single result.
       linearity: the operands in which it is linear, so that it commutes with the reduction of
         unreduced values.
       called: the name of the parameter with the program that the operation calls on its operands;
         None if it is not a call.
-      is_transparent: whether it is evaluated by running that program; the rest is for derivatives.
-      makes_ref: whether the result is a new reference, whose tangent is one, too, even if it is
-        zero.
+      is_transparent: whether evaluation runs that program; other parameters matter for derivatives.
+      makes_ref: whether the result is a new reference; its tangent is then also a reference, even
+        if the tangent is zero.
       passes_refs: whether it may pass references to users' functions that it calls.
       is_high_operation: whether it is a `HiPrimitive`.
-      ref_primitive, ref_allocating: whether, for libraries, it operates on or creates references.
+      ref_primitive, ref_allocating: whether it operates on references, and whether it creates them;
+        libraries read these attributes.
       declares_sharding: whether the type rule computes the sharding of results along Explicit axes.
       stretches: whether it is elementwise, so that broadcast operands are sharded like the result.
       asks_places: whether a parameter is a function of the shardings of the operands.
@@ -217,7 +218,7 @@ class Primitive:
         now = execution()
         is_filled = slot in self.rules and slot not in self._defaults
         if is_filled and not is_repeated(self._executions.get(slot), now):
-            raise ValueError(f"{self.name} has a rule for {slot} already")
+            raise ValueError(f"{self.name} already has a rule for {slot}")
         self._defaults.discard(slot)
         self._executions[slot] = now
         self.rules[slot] = rule
@@ -313,8 +314,8 @@ class Primitive:
             (`jax.experimental.hijax`).
         """
         raise NotImplementedError(
-            f"the primitive {self.name} has no rule to_lojax, which operations on values of "
-            "user-defined types need"
+            f"the primitive {self.name} has no rule to_lojax, which is required for operands of "
+            "user-defined types"
         )
 
     def def_bind_with_trace(self, rule: Rule) -> Rule:
@@ -333,13 +334,12 @@ class Primitive:
         """Returns (result type or types, effects), without memoization."""
         if self.abstract_rule is None:
             if _trace.state.trace is _trace.state.eval_trace:
-                what, setter = "evaluation rule, which calls outside of jit need", "def_impl"
+                what, setter = "evaluation rule, which calls outside of jit require", "def_impl"
             else:
-                what, setter = "rule for result types, which tracing needs", "def_abstract_eval"
+                what, setter = "rule for result types, which tracing requires", "def_abstract_eval"
             raise NotImplementedError(
-                f"'{self.name}' has no {what}: not implemented. For a primitive of your own, set "
-                "one "
-                f"by its method {setter}"
+                f"'{self.name}' has no {what} (not implemented). For a primitive of your own, set "
+                f"the rule with its method {setter}"
             )
         is_explicit = not all(map(_HAS_DEFAULT_PLACE, avals)) and explicit.is_explicit(avals)
         if params.get("out_sharding") is not None or params.get("sharding") is not None:
@@ -350,8 +350,8 @@ class Primitive:
         if isinstance(outs, list | tuple) is not self.multiple_results:
             kind = "a list or tuple of types" if self.multiple_results else "one type"
             raise ValueError(
-                f"{self.name}: the rule for the types of results (def_abstract_eval) must return "
-                f"{kind}, as multiple_results is {self.multiple_results}, but returned {outs!r}"
+                f"{self.name}: the rule for result types (def_abstract_eval) must return {kind}, "
+                f"because multiple_results is {self.multiple_results}, but it returned {outs!r}"
             )
         effects = out[1] if self.effectful else no_effects
         if varying.is_manual(avals):
@@ -394,8 +394,8 @@ class Primitive:
         if "discharge" not in self.rules and not self.passes_refs:
             types = ", ".join([a.str_short() for a in avals])
             raise TypeError(
-                f"{self.name} takes arrays, but there are mutable array references among its "
-                f"operands, of types {types}; read a reference by ref[...]"
+                f"{self.name} takes arrays, but its operands, of types {types}, include mutable "
+                "array references; read a reference with ref[...]"
             )
 
     # --- use -------------------------------------------------------------------------------------
@@ -405,7 +405,7 @@ class Primitive:
         return _trace.state.trace.process_primitive(self, args, params)
 
     def bind_with_trace(self, trace: _trace.Trace, args: tuple[Any, ...], *params: Any) -> Any:
-        """Applies the primitive under `trace`; the last argument is the parameters."""
+        """Applies the primitive under `trace`; the last argument is the dict of parameters."""
         return trace.process_primitive(self, args, params[-1])
 
     def get_bind_params(self, params: dict[str, Any]) -> Params:
@@ -430,8 +430,8 @@ VARYING = declare_slot("varying")
 # (operation) -> for each result, the mesh axes along which its axes are sharded:
 # `core.sharding_in_types.explicit`.
 SHARDING = declare_slot("sharding")
-# (operation, out_sharding) -> None: raises if results cannot have that sharding, if the rule knows
-# why.
+# (operation, out_sharding) -> None: raises an error if the rule can tell why results cannot have
+# that sharding.
 ASKED = declare_slot("checks_place")
 EAGER = declare_slot("eager", required=True)
 

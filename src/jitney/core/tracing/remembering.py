@@ -61,7 +61,7 @@ _trace_of = attrgetter("trace")
 
 
 def _source_of(_: object) -> SourceInfo:
-    """Returns the current scopes, and the origin of operations if a recorded program is run."""
+    """Returns the current scopes and, if a recorded program is running, its operations' origin."""
     scopes = source_info.scopes
     place = None if scopes.origin is None else scopes.origin.traceback
     return source_info.source_info(place, scopes.stack)
@@ -71,7 +71,7 @@ class set_current_trace(_Remembering[None]):  # the name is JAX's, like the othe
     """A context that makes a trace current.
 
     Attributes:
-      trace: the trace; None for none.
+      trace: the trace; None if there is none.
       check_leaks: stored, but not used.
       prev: the previous trace, once the context has been entered.
     """
@@ -167,7 +167,7 @@ class user_context(_Remembering[None]):
     """A context that sets the origin and scopes of operations, for code that runs a jaxpr.
 
     Attributes:
-      traceback: `eqn.source_info.traceback`; None for the place where the operations are bound.
+      traceback: `eqn.source_info.traceback`; None for the line where the operations are bound.
       name_stack: the scopes; None for the current ones.
       prev: the previous source information, once the context has been entered.
     """

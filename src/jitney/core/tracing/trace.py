@@ -4,8 +4,8 @@ There is one current trace per thread. `Primitive.bind` passes the operation to 
 
 - the evaluating trace (`jitney.runtime.execution.eager`) computes the results immediately;
 - a staging trace (`jitney.core.recording.jaxpr_trace`) records an equation;
-- transformations have traces of their own, which transform the operation and pass the resulting
-  operations to their parent trace.
+- the trace of a transformation transforms the operation and passes the resulting operations to its
+  parent trace.
 
 A transformation makes its trace current while it runs the user's function, so the innermost
 transformation processes an operation first, whether or not the operands are its tracers.
@@ -56,7 +56,7 @@ class CustomCall(Protocol):
         ...
 
     def as_equation(self, leaves: Sequence[Any]) -> Sequence[Value]:
-        """Binds one operation, which has the rule, under the current trace; returns results."""
+        """Binds one operation that carries the rule, under the current trace; returns its results."""
         ...
 
 
@@ -66,7 +66,7 @@ class Trace:
     Attributes:
       is_staging: whether operations are recorded in a program.
       is_batching: whether values may have a batch dimension that their types do not show.
-      names_sources: whether it uses the origins of operations in the user's program.
+      names_sources: whether it uses the locations of operations in the user's program.
     """
 
     __slots__ = ("__weakref__", "_invalid")
@@ -174,13 +174,13 @@ class Tracer(Array):
     @property
     def sharding(self) -> Sharding:
         raise AttributeError(
-            f"{type(self).__name__} has no sharding: the value is not known yet; "
+            f"{type(self).__name__} has no sharding, because its value is not known yet; "
             f"jax.typeof(x).sharding is the sharding of its type.{self._origin_msg()}"
         )
 
     @property
     def mat(self) -> ManualAxisType:
-        """How the values of devices relate along the manual axes of a `shard_map`."""
+        """How values differ between devices along the manual axes of a `shard_map`."""
         aval: Any = self.aval
         return aval.manual_axis_type
 
@@ -191,8 +191,8 @@ class Tracer(Array):
     @property
     def memory_space(self) -> MemorySpace:
         raise ValueError(
-            f"{type(self).__name__} has no memory space: jax.typeof(x).memory_space is the memory "
-            f"space of its type.{self._origin_msg()}"
+            f"{type(self).__name__} has no memory space, because its value is not known yet; "
+            f"jax.typeof(x).memory_space is the memory space of its type.{self._origin_msg()}"
         )
 
     dimension_as_value: Any = None  # of user-defined types of sizes
@@ -200,12 +200,12 @@ class Tracer(Array):
     def __without_data__(self, name: str) -> Exception:
         if name == "device":
             return AttributeError(
-                f"{type(self).__name__} has no device: the value is not known yet; "
+                f"{type(self).__name__} has no device, because its value is not known yet; "
                 f"jax.typeof(x).sharding is the sharding of its type.{self._origin_msg()}",
                 name=name,
                 obj=self,
             )
-        return errors.ConcretizationTypeError(self, f"`x.{name}` needs an array that has values.")
+        return errors.ConcretizationTypeError(self, f"`x.{name}` requires a concrete array.")
 
     def get_state(self) -> object:
         """Returns the state of a mutable value of a high-level type: `core.tracing.hi_types`."""
@@ -266,9 +266,7 @@ class Tracer(Array):
         return value.item(*args) if hasattr(value, "item") else value
 
     def _needs_value(self, method: str) -> Exception:
-        return errors.ConcretizationTypeError(
-            self, f"`x.{method}()` needs an array that has values."
-        )
+        return errors.ConcretizationTypeError(self, f"`x.{method}()` requires a concrete array.")
 
     def tolist(self) -> NoReturn:
         raise self._needs_value("tolist")
@@ -355,7 +353,7 @@ _interceptors: list[type[Trace]] = []
 
 
 def install_eval_trace(trace: Trace) -> None:
-    """Makes `trace` the current one wherever no transformation is active; called once."""
+    """Makes `trace` the current trace where no transformation is active; called once."""
     _State.trace = trace
     _State.eval_trace = trace
 
@@ -366,8 +364,8 @@ def intercept_evaluation(interceptor: type[Trace]) -> None:
     A feature installs an interceptor when it is first used, so it costs nothing until then. An
     interceptor is a subclass of the evaluating trace that passes operations on by
     `super().process_primitive`. As threads hold the trace, it stays the same object, and its class
-    is replaced by one that inherits from all interceptors. The order of interceptors has no
-    influence.
+    is replaced by one that inherits from all interceptors. The order of interceptors does not
+    matter.
     """
     if interceptor not in _interceptors:
         _interceptors.append(interceptor)
@@ -388,16 +386,16 @@ def is_recorded() -> bool:
 
 
 def set_current_trace(trace: Trace | None) -> Within:
-    """Returns a context with the current trace `trace`."""
+    """Returns a context in which `trace` is the current trace."""
     return Within(state, _TRACE, (trace,))
 
 
 def leave_ended_trace(trace: Trace) -> bool:
-    """Makes the evaluating trace current if `trace`, which has ended, is; returns whether it was.
+    """Makes the evaluating trace current if the current one is `trace`, which has ended.
 
-    If a user's generator has entered a context, the context may exit when the generator is
-    collected after an interrupt: later than the enclosing traces, one of which it then makes
-    current.
+    Returns whether it was current. This happens if a user's generator has entered a context, and
+    the generator is collected after an interrupt: the context then exits later than the enclosing
+    traces, and makes one of them current.
     """
     if state.trace is not trace:
         return False
@@ -443,7 +441,7 @@ def find_top_trace(*values: Value) -> Trace:
 
 
 class OpaqueTraceState:
-    """A snapshot of the trace state; it is equal to another if the state is unchanged."""
+    """A snapshot of the trace state; two snapshots are equal if the state is unchanged."""
 
     __slots__ = ("_axes", "_trace")
 
@@ -465,7 +463,7 @@ class OpaqueTraceState:
 
 
 def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
-    """Returns an object that compares equal as long as the same traces are active."""
+    """Returns an object that equals later results as long as the same traces are active."""
     return OpaqueTraceState()
 
 
@@ -480,7 +478,7 @@ def concrete_value(x: object) -> Any:
 
 
 def revealed(x: T) -> T | Array:
-    """Returns the array or tracer that `x` represents, by its `__jax_array__`; else `x`."""
+    """Returns the result of `x.__jax_array__()` if `x` has this method, else `x`."""
     kind = type(x)
     if kind in plain_types:
         return x
@@ -493,8 +491,7 @@ def revealed(x: T) -> T | Array:
     return x if convert is None else convert()
 
 
-# Types of operands without `__jax_array__` seen so far: inspecting the class each time takes
-# longer.
+# Known types of operands without `__jax_array__`. Inspecting the class each time would take longer.
 plain_types: set[type] = set()
 
 

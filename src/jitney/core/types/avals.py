@@ -1,4 +1,4 @@
-"""Abstract values: what is known of a value while a program is traced.
+"""Abstract values: the information about a value that is available while a program is traced.
 
     aval ::= ShapedArray(shape, dtype, weak_type, sharding, manual_axis_type, memory_space)
            | AbstractToken
@@ -36,12 +36,12 @@ Shape = tuple[int, ...]
 _DEVICE = MemorySpace.Device
 
 MAX_AXES = 64  # the limit of NumPy
-# Arrays with more axes: in use once there is a type of such an array.
+# Support for arrays with more axes is installed when the first type of such an array is created.
 many_axes = FirstUse()
 
 
 class _Same(enum.Enum):
-    """A sentinel for an unchanged attribute, where None means something else."""
+    """A sentinel for an attribute to leave unchanged, used where None is a valid value."""
 
     same = enum.auto()
 
@@ -86,7 +86,7 @@ class AbstractValue:
     def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
         return str(self)
 
-    # --- of values that stand for others (`core.tracing.hi_types`): most stand for themselves ---------
+    # --- lowering (`core.tracing.hi_types`): by default, a value lowers to itself -----------------
 
     is_high = False
     has_qdd = False
@@ -120,7 +120,7 @@ class AbstractValue:
     def normalize(self) -> AbstractValue:
         return self
 
-    # --- what kinds of values define that have it ---------------------------------------------------
+    # --- methods that only some types define --------------------------------------------------------
 
     if not TYPE_CHECKING:
 
@@ -173,11 +173,11 @@ class AbstractValue:
         return self.to_tangent_aval()
 
     def update_weak_type(self, weak_type: bool) -> AbstractValue:
-        """Returns the type with another `weak_type`, for kinds of types that have one."""
+        """Returns the type with the given `weak_type`; this type if it has no such attribute."""
         return self
 
     def update_manual_axis_type(self, mat: ManualAxisType) -> AbstractValue:
-        """Returns the type with manual axis type `mat`, for kinds of types that have one."""
+        """Returns the type with manual axis type `mat`; this type if it has no such attribute."""
         return self
 
 
@@ -192,11 +192,11 @@ def _not_for_shard_map(aval: AbstractValue) -> NotImplementedError:
 
 
 ResultTypes: TypeAlias = "AbstractValue | Sequence[AbstractValue]"
-"""The type of an operation's result, or those of its results."""
+"""The type of an operation's only result, or a sequence of the types of its results."""
 
 
 class FlatValues(NamedTuple):
-    """The values to which a value is lowered: the leaves of a pytree, and its structure.
+    """The values to which a value is lowered, as the leaves and the structure of a pytree.
 
     Attributes:
       vals: the leaves.
@@ -222,7 +222,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
       sharding: how the array is sharded along the Explicit axes of a mesh.
       manual_axis_type: the mesh axes along which values differ between devices, within `shard_map`.
       memory_space: the kind of memory that holds the array.
-      has_default_place: whether it is replicated, on no mesh, and in device memory.
+      has_default_place: whether the array is replicated, on no mesh, and in device memory.
 
     Raises:
       ValueError: if the sharding is not on an AbstractMesh, or does not divide the shape evenly.
@@ -330,7 +330,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
         return self.update(shape=shape, sharding=sharding)
 
     def dec_rank(self, size: int | None, spec: int | None) -> ShapedArray:
-        """Returns the type without axis `spec`, which has size `size`; itself if `spec` is None."""
+        """Returns the type without axis `spec`, of size `size`; this type if `spec` is None."""
         if spec is None:
             return self
         shape = self.shape[:spec] + self.shape[spec + 1 :]
@@ -376,14 +376,14 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
     ) -> ShapedArray:
         """Returns a copy with some attributes replaced.
 
-        If the rank changes and no sharding is passed, the leading axes keep theirs and added axes
-        are not sharded.
+        If the rank changes and no sharding is passed, the leading axes keep their shardings, and
+        added axes are not sharded.
 
         Args:
-          shape, dtype, weak_type: the new values; None keeps the present ones.
-          sharding: the new sharding; None for arrays that are replicated and on no mesh. By default
-            the present one is kept.
-          manual_axis_type, memory_space: the new values; None keeps the present ones.
+          shape, dtype, weak_type: the new values; None keeps the current ones.
+          sharding: the new sharding; None for arrays that are replicated and on no mesh. By default,
+            the current sharding is kept.
+          manual_axis_type, memory_space: the new values; None keeps the current ones.
         """
         shape = self.shape if shape is None else shape
         kind: dtypes.DType = self.dtype if dtype is None else dtype
@@ -409,8 +409,8 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
     def to_tangent_aval(self) -> ShapedArray:
         tangent = self._tangent
         if tangent is None:
-            # A reference cycle, where values are their own tangents, does no harm: interned avals
-            # live long anyway.
+            # If the type is its own tangent type, this is a reference cycle. It does no harm, as
+            # interned avals live long anyway.
             tangent = self._tangent = self.update(dtype=dtypes.tangent_dtype(self.dtype))
         return tangent
 
@@ -431,7 +431,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
         return self.to_tangent_aval()
 
     def update_weak_type(self, weak_type: bool) -> ShapedArray:
-        """Returns the type with another `weak_type`."""
+        """Returns the type with the given `weak_type`."""
         return self.update(weak_type=weak_type)
 
     def update_manual_axis_type(self, mat: ManualAxisType) -> ShapedArray:
@@ -439,7 +439,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
         return self.update(manual_axis_type=mat)
 
     def reshard(self, sharding: NamedSharding | None) -> ShapedArray:
-        """Returns the type with `sharding`; itself if that is None."""
+        """Returns the type with sharding `sharding`; this type if `sharding` is None."""
         return self if sharding is None else self.update(sharding=sharding)
 
     def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
@@ -545,9 +545,9 @@ class _HostValues(dict[type, Callable[[Any], Any]]):
         return canonical_ndarray
 
 
-# Type of a Python value -> function that returns the array it stands for, NumPy's or ours. Extended
-# by users (`jax.interpreters.xla.canonicalize_dtype_handlers`); NumPy converts values of all other
-# types.
+# Type of a Python value -> function that converts it to a NumPy array or to an array of ours. Users
+# can add types (`jax.interpreters.xla.canonicalize_dtype_handlers`); NumPy converts values of all
+# other types.
 host_values = _HostValues()
 
 
@@ -593,9 +593,8 @@ def _bool_aval(x: bool) -> ShapedArray:
 def _ndarray_aval(x: np.ndarray) -> ShapedArray:
     if type(x) is not np.ndarray and isinstance(x, np.ma.MaskedArray):
         raise ValueError(
-            "a numpy.ma.MaskedArray cannot be an operand, as its mask would be lost; "
-            "x.filled(value) "
-            "makes a plain array of it"
+            "a numpy.ma.MaskedArray cannot be an operand, because its mask would be lost; convert "
+            "it to a plain array with x.filled(value)"
         )
     dtype = dtypes.canonicalize_dtype(x.dtype)
     dtypes.check_valid_dtype(dtype)
@@ -618,7 +617,7 @@ for _scalar_type in dtypes.numpy_scalar_types:
 
 
 def find_aval_rule(kind: type) -> Callable[..., AbstractValue] | None:
-    """Returns the registered rule of `kind` or of its nearest base class; None if there is none."""
+    """Returns the rule registered for `kind` or for its nearest base class, or None."""
     for base in kind.__mro__:
         rule = pytype_aval_mappings.get(base)
         if rule is not None:
@@ -644,7 +643,7 @@ def get_aval(x: object) -> AbstractValue:
     if convert is not None and not isinstance(x, type):
         return get_aval(convert())
     raise TypeError(
-        messages.at_expression(f"an array or a scalar is needed, but got {x!r} of type {type(x)}")
+        messages.at_expression(f"expected an array or a scalar, but got {x!r} of type {type(x)}")
     )
 
 

@@ -70,7 +70,7 @@ float0 = np.dtype([("float0", np.void, 0)])
 numpy_scalar_types: tuple[type, ...] = (
     np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
     np.float16, np.float32, np.float64, np.complex64, np.complex128,
-    np.longlong, np.ulonglong,  # separate types even where they are equivalent to int64 and uint64
+    np.longlong, np.ulonglong,  # distinct types even if they are equivalent to int64 and uint64
     *custom_float_types, *custom_int_types,
 )  # fmt: skip
 
@@ -137,14 +137,14 @@ def _as_dtype(d: DTypeLike | ExtendedDType) -> DType:
         return python_dtype
     if not isinstance(d, type | str | np.dtype) and hasattr(d, "dtype"):
         if isinstance(d, np.ndarray):
-            raise TypeError("a dtype is needed, but got an array; pass its dtype, arr.dtype")
+            raise TypeError("expected a dtype, but got an array; pass its dtype, arr.dtype")
         if isinstance(d, Array):
-            raise ValueError("a dtype is needed, but got an array; pass its dtype, arr.dtype")
+            raise ValueError("expected a dtype, but got an array; pass its dtype, arr.dtype")
         return _as_dtype(d.dtype)
     try:
         return np.dtype(d)
     except TypeError:
-        raise TypeError(f"{d!r} names no dtype{_instead(d)}") from None
+        raise TypeError(f"{d!r} is not a dtype{_instead(d)}") from None
 
 
 def _instead(d: object) -> str:
@@ -155,7 +155,7 @@ def _instead(d: object) -> str:
         near = difflib.get_close_matches(d, [np.dtype(t).name for t in numpy_scalar_types], 1)
         return f"\nInstead: {near[0]!r}" if near else ""
     if isinstance(d, int) and not isinstance(d, bool):
-        return "\nInstead: a dtype, such as jnp.float32; pass the sizes of a shape as one tuple"
+        return "\nInstead: pass a dtype, such as jnp.float32, and the sizes of a shape as one tuple"
     return ""
 
 
@@ -172,10 +172,10 @@ def canonicalize_dtype(dtype: DTypeLike | ExtendedDType, allow_extended_dtype: b
 
 
 def requested_dtype(d: DTypeLike | ExtendedDType) -> Any:
-    """Returns the dtype of arrays for which a user requests `d`.
+    """Returns the dtype of an array for which a user requests the dtype `d`.
 
     It is the canonical dtype, or `d` itself if `jax_explicit_x64_dtypes` is "allow". The dtypes of
-    Python types and of data are narrowed in any case.
+    Python types and of existing data are narrowed in either case.
     """
     own = d if isinstance(d, np.dtype) else _as_dtype(d)
     dtype = canonicalize_dtype(own)
@@ -189,10 +189,10 @@ def narrowed(dtype: np.dtype[Any]) -> np.dtype:
 
 
 def is_of_scalars(dtype: DType, weak_type: bool) -> bool:
-    """Returns whether `dtype` can be that of Python scalars (if `weak_type`) or NumPy scalars.
+    """Returns whether Python scalars (if `weak_type`) or NumPy scalars can have the dtype `dtype`.
 
-    64-bit dtypes that were explicitly requested without x64 cannot; nor, with x64, can the narrower
-    dtypes of weakly typed arrays that were made without x64.
+    The result is False for 64-bit dtypes that were explicitly requested without x64. With x64, it
+    is also False for the narrower dtypes of weakly typed arrays that were made without x64.
     """
     if dtype in WIDE:
         return not config.keeps_wide()
@@ -222,7 +222,7 @@ def check_valid_dtype(dtype: Any) -> None:
 
 
 def issubdtype(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) -> bool:
-    """Returns whether dtype `a` belongs to dtype or category `b`, extended ones included."""
+    """Returns whether dtype `a` belongs to dtype or category `b`; both may be extended dtypes."""
     try:
         return _known_issubdtype(a, b)
     except TypeError:  # not hashable, or not a dtype
@@ -245,7 +245,7 @@ def _issubdtype(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) -> b
 
 
 def _dtype_of(x: T) -> T | np.dtype:
-    """Returns the dtype of an array or tracer, for comparisons of dtypes; else returns `x`."""
+    """Returns the dtype of `x` if it is an array or tracer, for comparisons of dtypes, else `x`."""
     return x.dtype if isinstance(x, Array) else x
 
 
@@ -276,7 +276,7 @@ _CUSTOM_CATEGORY: dict[type, tuple[type, ...]] = {
 def tangent_dtype(dtype: DType) -> DType:
     """Returns the dtype of tangents: `dtype` if it is inexact, else float0.
 
-    Extended dtypes define their own.
+    An extended dtype defines the dtype of its tangents itself.
     """
     if isinstance(dtype, ExtendedDType):
         return dtype.tangent or float0
@@ -302,7 +302,7 @@ def iinfo(int_type: DTypeLike) -> np.iinfo | ml_dtypes.iinfo:
 
 
 class TypePromotionError(ValueError):
-    """An error for dtypes without an implicit common dtype."""
+    """Dtypes have no common dtype to which they are implicitly promoted."""
 
 
 def _d(kind: DTypeLike) -> np.dtype:
@@ -335,7 +335,7 @@ _LATTICE: dict[_Node, tuple[_Node, ...]] = {
     _d(np.complex128): (),
 }  # fmt: skip
 
-# In strict mode only weak types are promoted, to dtypes of their own kind or a higher one.
+# In strict mode only weak types are promoted, to dtypes of the same kind or a higher one.
 _STRICT_WEAK_ABOVE: dict[_Node, tuple[_Node, ...]] = {
     int: tuple(n for n in _LATTICE if isinstance(n, np.dtype) and n != _d(bool)) + (float, complex),
     float: tuple(
@@ -370,7 +370,7 @@ def _join(nodes: frozenset[_Node], strict: bool) -> _Node:
             if isinstance(node, np.dtype):
                 check_valid_dtype(node)
             raise TypePromotionError(
-                f"{_listed(nodes)}: these dtypes have no common dtype; cast them by astype"
+                f"dtypes {_listed(nodes)} have no common dtype; cast the operands with astype"
             )
     first, *others = [_upper_bounds(n, strict) for n in nodes]
     common = first.intersection(*others)
@@ -389,9 +389,8 @@ def _refuse_promotion(nodes: frozenset[_Node], strict: bool) -> NoReturn:
     listed = _listed(nodes)
     if strict:
         raise TypePromotionError(
-            f"dtypes {listed} are not promoted to a common one, as jax_numpy_dtype_promotion is "
-            "strict: "
-            "cast operands by x.astype(dtype), or set it to standard"
+            f"dtypes {listed} have no common dtype, because jax_numpy_dtype_promotion is 'strict'; "
+            "cast the operands with x.astype(dtype), or set the option to 'standard'"
         )
     narrow = [n for n in nodes if isinstance(n, np.dtype) and n.itemsize == 1]
     for types, kind, wide in (
@@ -402,11 +401,11 @@ def _refuse_promotion(nodes: frozenset[_Node], strict: bool) -> NoReturn:
     ):
         if any(n.type in types for n in narrow):
             raise TypePromotionError(
-                f"dtypes {listed} are not promoted to a common one, as {kind} are never promoted "
-                f"implicitly: cast operands first, for example by x.astype('{wide}')"
+                f"dtypes {listed} have no common dtype, because {kind} are never promoted "
+                f"implicitly; cast the operands first, for example with x.astype('{wide}')"
             )
     raise TypePromotionError(
-        f"dtypes {listed} are not promoted to a common one: cast operands first, for example by "
+        f"dtypes {listed} have no common dtype; cast the operands first, for example with "
         "x.astype('float32')"
     )
 
@@ -425,12 +424,12 @@ def _promote(
         names = ", ".join(long_name(d) for d, _ in keys)
         raise TypePromotionError(
             messages.at_expression(
-                f"dtypes ({names}) are not promoted to a common one: an extended dtype, such as a "
-                "key dtype, promotes with itself only"
+                f"dtypes ({names}) have no common dtype: an extended dtype, such as a key dtype, "
+                "can be promoted only with itself"
             )
         )
     if all([weak for _, weak in keys]):
-        # Weak types are promoted as their dtypes are. The result is weak unless it is boolean:
+        # Weak types are promoted like their dtypes. The result is weak unless it is boolean:
         # comparisons of weak operands are weak, but no Python type is weaker than bool.
         if strict:
             node = _join(frozenset(_weak_node(d) for d, _ in keys), True)
@@ -453,8 +452,8 @@ def _promote(
 def _promotion(epoch: int) -> tuple[bool | None, bool]:
     """Returns the current promotion mode; `epoch` is the current `config.trace_epoch`.
 
-    Returns: (whether 64-bit dtypes are kept, None if only explicitly requested ones are; whether
-      the strict rules are in effect).
+    Returns: (whether 64-bit dtypes are kept, or None if only explicitly requested ones are kept;
+      whether the strict rules are in effect).
     """
     width = config.x64_enabled() or (None if config.keeps_wide() else False)
     return width, config.strict_promotion_enabled()
@@ -515,7 +514,7 @@ def lattice_result_type(
 def wider(*dtypes: DTypeLike) -> np.dtype:
     """Returns the common dtype of canonical `dtypes`, even if strict promotion would reject them.
 
-    It serves functions that compute in a wider dtype than that of their operands.
+    It is for functions that compute in a wider dtype than the dtype of their operands.
     """
     width, _ = _promotion(config.trace_epoch())
     return _promote(tuple([(np.dtype(d), False) for d in dtypes]), width, False)[0]
@@ -532,7 +531,7 @@ def result_type(
     """
     if not args:
         raise ValueError(
-            "a result dtype is computed from operands, but there are none; pass arrays or dtypes"
+            "a result dtype needs at least one operand, but got none; pass arrays or dtypes"
         )
     dtype, weak = lattice_result_type(*args)
     node = _weak_node(dtype) if weak else dtype
@@ -544,8 +543,8 @@ def result_type(
 def promote_types(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) -> Any:
     """Returns the dtype to which `a` and `b` are promoted; Python types are weakly typed.
 
-    A weakly typed result is NumPy's 64-bit dtype for the Python type, in 32-bit mode too. Promotion
-    of explicitly passed 64-bit dtypes yields 64-bit dtypes, too.
+    A weakly typed result is NumPy's 64-bit dtype for the Python type, even in 32-bit mode.
+    Explicitly passed 64-bit dtypes are promoted to 64-bit dtypes in both modes.
     """
     operands = _dtype_of(a), _dtype_of(b)
     keys = tuple(
@@ -558,7 +557,7 @@ def promote_types(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) ->
 
 
 def is_weakly_typed(x: Value | SupportsArray) -> bool:
-    """Returns whether `x` is weakly typed: whether it adopts the dtypes of other operands."""
+    """Returns whether `x` is weakly typed, so that it adopts the dtypes of other operands."""
     return dtype_and_weakness(x)[1]
 
 
@@ -575,7 +574,7 @@ def dtype(x: Value | SupportsArray | DTypeLike, *, canonicalize: bool = True) ->
 @overload
 def dtype(x: object, *, canonicalize: bool = True) -> DType: ...
 def dtype(x: object, *, canonicalize: bool = True) -> DType:
-    """Returns the dtype of a value, or of values of a scalar type.
+    """Returns the dtype of a value, or the dtype of the values of a scalar type.
 
     Args:
       x: an array, scalar, dtype, scalar type, or object with a `dtype`.
@@ -614,9 +613,10 @@ def to_inexact_dtype(dtype: DTypeLike) -> np.dtype: ...
 @overload
 def to_inexact_dtype(dtype: ExtendedDType) -> ExtendedDType: ...
 def to_inexact_dtype(dtype: DTypeLike | ExtendedDType) -> DType:
-    """Returns the floating-point dtype in which to compute with integers; others unchanged.
+    """Returns the floating-point dtype in which to compute with integers of dtype `dtype`.
 
-    It is float64 for 64-bit integers, and float32 for narrower ones.
+    It is float64 for 64-bit integers and float32 for narrower ones. Other dtypes are returned
+    unchanged.
     """
     d = requested_dtype(dtype)
     if issubdtype(d, np.inexact):
@@ -628,9 +628,9 @@ def float0_error(name: str, where: str = "") -> TypeError:
     """Returns the error for an operation `name` on a float0 operand, which `where` describes."""
     return TypeError(
         f"{name}: operands must be numeric, but got a float0 array{where}. float0 is the dtype of "
-        "tangents of integers and booleans. Omit it, or replace it by zeros, np.zeros_like(x, "
-        "dtype=float). If no float0 array was expected, a derivative may have been taken with "
-        "respect to an integer."
+        "tangents of integers and booleans. Omit the array, or replace it with zeros, "
+        "np.zeros_like(x, dtype=float). If you did not expect a float0 array, check whether a "
+        "derivative was taken with respect to an integer."
     )
 
 
@@ -663,11 +663,11 @@ def check_user_dtype_supported(
         where = f" in {fun_name}" if fun_name else ""
         if config.explicit_x64_dtypes.value == "error":
             raise ValueError(
-                f"Explicitly requested dtype {requested.name}{where} is a 64-bit type, which needs "
-                "jax_enable_x64, and jax_explicit_x64_dtypes is error"
+                f"Explicitly requested dtype {requested.name}{where} is a 64-bit type, which "
+                "requires jax_enable_x64, because jax_explicit_x64_dtypes is 'error'"
             )
         warn(
             f"Explicitly requested dtype {requested.name}{where} becomes {_NARROWED[requested].name}, "
-            "as 64-bit types are off; the option jax_enable_x64 and the environment variable "
-            "JAX_ENABLE_X64 turn them on."
+            "because 64-bit types are disabled; enable them with the option jax_enable_x64 or the "
+            "environment variable JAX_ENABLE_X64."
         )

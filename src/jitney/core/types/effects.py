@@ -1,7 +1,7 @@
 """Effects: what a program does besides computing its results.
 
-An effect is an object; a jaxpr has the set of its equations' effects. Equations with ordered
-effects keep their order; equations with any effect are never removed or merged.
+An effect is an object, and the effects of a jaxpr are the set of its equations' effects. Equations
+with ordered effects keep their order. Equations with any effect are never removed or merged.
 """
 
 from __future__ import annotations
@@ -156,8 +156,8 @@ for _kind in (DebugEffect, OrderedDebugEffect, NoDCEEffect, GenericEffect):
 def moved(effects: Effects, offset: int) -> Effects:
     """Returns `effects` with the operand indices shifted by `offset`.
 
-    If a program has n constants, and its operands are those of an equation from index k on,
-    `offset` k - n converts effects of the program into effects of the equation.
+    If a program has n constants, and its first operand is operand k of an equation, the offset
+    k - n converts effects of the program to effects of the equation.
     """
     if not offset or not any(isinstance(e, InputEffect) for e in effects):
         return effects

@@ -1,4 +1,4 @@
-"""Dtypes that NumPy does not have; arrays of them are stored with a physical NumPy dtype."""
+"""Dtypes that NumPy does not have; arrays with such a dtype are stored with a NumPy dtype."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DType: TypeAlias = "np.dtype[Any] | ExtendedDType"
 """The dtype of an array."""
 
 
-# Keys that programs unpack: in use once there is a dtype of such keys.
+# Support for keys that programs unpack is installed when the first dtype of such keys is created.
 keys_of_words = FirstUse()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 
 class MemorySpace(enum.Enum):
-    """The memory that holds a value: that of the device, of its host, or either."""
+    """The memory that holds a value: the memory of the device, of its host, or either."""
 
     Device = enum.auto()
     Host = enum.auto()

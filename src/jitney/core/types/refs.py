@@ -1,10 +1,10 @@
 """Types and effects of mutable array references.
 
-A reference is a mutable place that holds an array. Its type, `AbstractRef`, includes the type of
-the array. An operation that reads or changes the array has an effect, `ReadEffect`, `WriteEffect`
-or `AccumEffect`, with the index of the reference among the operands of the equation. Effects of a
-program have its index among the constants and operands of the program. Accesses to references that
-a program creates itself are not effects of the program.
+A reference is a mutable cell that holds an array. Its type, `AbstractRef`, includes the type of the
+array. An operation that reads or changes the array has a `ReadEffect`, a `WriteEffect` or an
+`AccumEffect`, which includes the index of the reference among the operands of the equation. An
+effect of a program includes the index of the reference among the constants and operands of the
+program. Accesses to references that a program creates itself are not effects of the program.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class AbstractRef(AbstractValue):
             return self.inner_aval.weak_type
 
         def update(self, inner_aval: AbstractValue | None = None, **changes: Any) -> AbstractRef:
-            """Returns a copy with another type of the array, or with its attributes replaced."""
+            """Returns a copy with a new array type, or with attributes of the array type replaced."""
             inner = (inner_aval or self.inner_aval).update(**changes)
             return AbstractRef(inner, self.memory_space, self.kind)
 
@@ -118,7 +118,7 @@ class AbstractRef(AbstractValue):
         return self._of(self._array().shard(mesh, manual_axes, check_vma, spec))
 
     def unshard(self, mesh: AnyMesh, check_vma: bool, spec: PartitionSpec) -> AbstractValue:
-        """Raises TypeError, as references to shards cannot be joined to one reference."""
+        """Raises TypeError, as references to shards cannot be joined into one reference."""
         raise TypeError(f"shard_map cannot return references, but a result is of type {self}")
 
     def inc_rank(self, size: int, spec: int | None) -> AbstractRef:
@@ -170,7 +170,7 @@ class AbstractRef(AbstractValue):
         return self._array().manual_axis_type
 
     def update_weak_type(self, weak_type: bool) -> AbstractRef:
-        """Returns the type of references to arrays with another `weak_type`."""
+        """Returns the type of references to arrays with the given `weak_type`."""
         return self._of(self._array().update_weak_type(weak_type))
 
     def update_manual_axis_type(self, mat: ManualAxisType) -> AbstractRef:

@@ -1,1 +1,1 @@
-"""Tools that know nothing of programs: records, lazy namespaces, forks, protocol buffers."""
+"""General-purpose tools: records, lazy namespaces, support for forks, protocol buffers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _KEPT = "jax.experimental.serialize_executable keeps compiled programs"
-_CALLBACK = "jax.pure_callback calls functions of the host"
+_CALLBACK = "jax.pure_callback calls Python functions"
 _KERNELS = "jax.jit fuses loops over arrays into kernels"
 _TEXT = "jax.jit(f).lower(...).as_text() shows a program"
 _MAPS = "the passes hlo:original and hlo:optimized map lines of programs"

@@ -1,7 +1,7 @@
 """Tables of values that modules declare by name when they are executed.
 
-A name may be declared only once. An exception: if an interrupt ends the execution of a module, its
-next import executes it again and declares the same names with new objects.
+A name may be declared only once, with one exception: if an interrupt ends the execution of a
+module, the next import executes it again and declares the same names with new objects.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Table(dict[str, V]):
         """
         if self.is_taken(name):
             raise ValueError(
-                f"{self._what} {name!r} is declared already; choose another name, or change the "
+                f"{self._what} {name!r} is already declared; choose another name, or change the "
                 "existing declaration"
             )
         self._executions[name] = execution()

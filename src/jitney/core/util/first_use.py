@@ -35,7 +35,7 @@ class Features(Generic[_T]):
 
 
 class FirstUse:
-    """The first use, in any thread of the process, of a feature that slows others down.
+    """The first use, in any thread of the process, of a feature that makes other code slower.
 
     It decouples the code that uses the feature (`note`) from the code that implements it
     (`installs`): for instance, creating a dtype in a low-level module can change how programs are

@@ -1,4 +1,4 @@
-"""Least fixpoints, with which the rules of loops find properties of the carry."""
+"""Least fixpoints, with which the rules of loops determine properties of the carry."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def least_fixpoint_by(
     start: State,
     join: Callable[[State, After], State],
 ) -> tuple[State, Found]:
-    """Returns the least fixpoint from `start` up, and the analysis result for it.
+    """Returns the least fixpoint above `start`, and the analysis result for it.
 
     `join` combines the states before and after an iteration; the states grow until they are equal.
     """

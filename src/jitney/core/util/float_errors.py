@@ -1,8 +1,8 @@
 """Suppression of NumPy's floating-point warnings: our arrays overflow and divide silently.
 
 `np.errstate` costs as much as a small addition, and a signal can interrupt it before it restores
-the previous state. All it does is to set a context variable; which one, and to what value, is found
-by entering it in a separate context.
+the previous state. It only sets a context variable. To find the variable and its value, this module
+enters `np.errstate` once in a separate context.
 """
 
 from __future__ import annotations
@@ -42,5 +42,5 @@ quiet: Any = _found[1] if _found else None
 
 
 def ignored() -> AbstractContextManager[None]:
-    """Returns a context without NumPy's floating-point warnings; exceptions leave it properly."""
+    """Returns a context without NumPy's floating-point warnings; no signal can interrupt its exit."""
     return Setting(variable, quiet) if _found else np.errstate(all="ignore")

@@ -147,7 +147,7 @@ def transpose(shape: Shape, permutation: Sequence[int]) -> IndexMap:
 
 
 def bitcast(old: Shape, new: Shape) -> IndexMap:
-    """Returns the map of a bitcast, which may add or remove a last axis for the parts of bits."""
+    """Returns the map of a bitcast, which may add or remove a last axis of parts of an element."""
     rank = min(len(old), len(new))
     dims = [(*plain(rank), *[()] * (len(shape) - rank)) for shape in (old, new)]
     return IndexMap(new[:rank], [dims[0]], [dims[1]])
@@ -167,9 +167,9 @@ def reduction(
     Args:
       shape: the shape of the operands.
       axes: the axes that are reduced over.
-      monoid: combines partial results; if None, there are none.
+      monoid: combines partial results; None if partial results cannot be combined.
       operands: the number of operands of this shape.
-      scalars: the number of further operands, scalars.
+      scalars: the number of additional operands, which are scalars.
       results: the number of results.
     """
     dims = plain(len(shape))
@@ -202,10 +202,10 @@ def dot(
 
 
 def blocks(batch: Shape, operands: Sequence[int], results: Sequence[int]) -> IndexMap:
-    """Returns the map of a function of blocks over the axes `batch`, which all tensors have first.
+    """Returns the map of a function that is applied to each element of a batch.
 
     Args:
-      batch: the sizes of the batch axes, the factors.
+      batch: the sizes of the batch axes, which are the factors and the first axes of all tensors.
       operands: for each operand, its rank, batch axes included.
       results: for each result, likewise.
     """
@@ -230,11 +230,11 @@ def windows(
 
     Args:
       shape: the shape of the operand.
-      indices: the shape of the indices; its last axis is that of the components.
+      indices: the shape of the indices; the last axis runs over the components of an index.
       sizes: the sizes of a window along the axes of the operand.
       offsets: the axes of the tensor of windows that are axes of a window.
       gone: the axes of the operand that windows lack.
-      pairs: batching axes, of the operand and of the indices.
+      pairs: pairs of batching axes, one of the operand and one of the indices.
       rank: the rank of the tensor of windows.
     """
     together = {of_indices: axis for axis, of_indices in pairs}

@@ -1,8 +1,8 @@
 """Public namespaces whose members are loaded on first access, and their listings.
 
-`import jax.numpy` should not load what a program does not use. A namespace is a package with a stub
-`__init__.pyi` that imports its public names (for type checkers and readers), and an `__init__.py`
-that passes the stub to `attach`.
+`import jax.numpy` should not load modules that a program does not use. A namespace is a package
+with a stub `__init__.pyi` that imports its public names (for type checkers and readers), and an
+`__init__.py` that passes the stub to `attach`.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class Field(NamedTuple):
       number: its number in the binary form.
       kind: "int", "uint", "bool", "double", "str", "bytes", or the name of a kind of messages.
       repeated: whether it may occur several times.
-      keeps_default: whether it is written even if it has the default value: an alternative.
+      keeps_default: whether it is written even if it has the default value, as for a oneof field.
     """
 
     number: int

@@ -3,9 +3,9 @@
 The package has some hundred of them, most of which are needed between `import jax` and the first
 compiled call. The standard decorator generates and compiles up to six methods for each class, which
 takes 0.2 to 0.5 ms. This one shares its methods among all records, and generates a constructor when
-a class is first called. It keeps the promises of `dataclass(slots=True)`: slots, defaults, equality
-by fields or, with `eq=False`, by identity, hashes of frozen records, pickling, matching by
-position.
+a class is first called. It supports the features of `dataclass(slots=True)`: slots, defaults,
+equality by fields or, with `eq=False`, by identity, hashing of frozen records, pickling, and
+matching by position.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Group: TypeAlias = tuple[list[int], list[int]]
 
 
 def reshape_groups(old: Sequence[int], new: Sequence[int]) -> list[Group]:
-    """Returns pairs of the shortest runs of axes with equally many elements in `old` and `new`.
+    """Returns pairs of the shortest runs of axes with the same number of elements in both shapes.
 
     A reshape moves no elements between runs. Axes of size 1 are omitted. In shapes with zeros,
     paired runs have the same number of zeros, and the same number of elements apart from these; if

@@ -1,11 +1,11 @@
-"""Work that signals do not interrupt, as it runs in a thread of its own.
+"""Work that signals cannot interrupt, because it runs in a separate thread.
 
 Python runs signal handlers in its main thread, between any two of its instructions. Foreign code
 that is driven from Python, such as LLVM through llvmlite, is not prepared for that: an exception
 between a foreign call and the statement that stores its result leaves an object that is freed
 twice, or a lock that is held for ever. Other threads are never interrupted, so such work runs in
-one while the main thread waits. An interrupt of the wait cancels work that has not begun, and is
-raised once the rest has ended.
+another thread while the main thread waits. If the wait is interrupted, work that has not begun is
+canceled, and the exception is raised when work in progress has ended.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def call(function: Callable[[], T]) -> T:
 
 
 def call_all(functions: list[Callable[[], T]], cancel: Callable[[], None] | None = None) -> list[T]:
-    """Returns the results of functions, each called in a thread of its own.
+    """Returns the results of functions, each of which is called in a separate thread.
 
     Outside of the main thread, a single function is called directly.
 
@@ -119,7 +119,7 @@ def _start(work: _Work[T]) -> None:
 
 @atexit.register
 def _wait_for_all() -> None:
-    """Waits for work that remains after a second interrupt, as it must not outlive its data."""
+    """Waits for work still in progress after a second interrupt; it must not outlive its data."""
     for work in list(_under_way):
         if work.begun:
             work.wait()

@@ -4,11 +4,11 @@ A threshold is defined once, next to the code that uses it or in `compiler/cost.
 
     many = threshold(100_000, small=8)  # elements; from here on threads share the work
 
-with a comment on its unit and on where the number comes from. With `JITNEY_SMALL_THRESHOLDS=1` in
-the environment, the second number is used in the whole process: programs of a few elements are then
-computed as large ones otherwise are, by strips, tiles, parts, threads and libraries. In this way
-tests and the fuzzer cover code that otherwise only large programs reach. The setting is read once,
-at import: a threshold is a plain number.
+with a comment on its unit and on the origin of the number. With `JITNEY_SMALL_THRESHOLDS=1` in the
+environment, the second number is used in the whole process: programs on a few elements then run
+the code that is otherwise used for large arrays (strips, tiles, parts, threads and libraries). In
+this way, tests and the fuzzer cover code that otherwise only large programs reach. The setting is
+read once, at import: a threshold is a plain number.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def threshold(usual: _Number, *, small: _Number) -> _Number:
 
     Args:
       usual: the size from which the other implementation is better.
-      small: a size that programs of some ten elements reach, and that is large enough for the other
-        implementation to be correct.
+      small: a size that programs on about ten elements reach, and that is large enough for the
+        other implementation to be correct.
     """
     assert small < usual
     return small if ARE_SMALL else usual

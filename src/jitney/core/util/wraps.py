@@ -13,7 +13,7 @@ UNNAMED = "<unnamed function>"
 
 
 def name_of(fun: Callable[..., Any]) -> str:
-    """Returns the name of a callable; for partials that of the function; or else `UNNAMED`."""
+    """Returns the name of a callable, or of a partial's function; `UNNAMED` if there is no name."""
     name = getattr(fun, "__name__", None)
     if isinstance(name, str):
         return name
@@ -23,9 +23,9 @@ def name_of(fun: Callable[..., Any]) -> str:
 def wraps(fun: Callable[..., Any], transformation: str = "") -> Callable[[F], F]:
     """Returns a decorator like `functools.wraps`, for any callable.
 
-    The name and annotations of a callable object may be any objects, for example if it computes its
-    attributes on access; what a function cannot have is replaced. Partials and objects without a
-    name get one. Attributes that users have set on `fun` are copied to the wrapper.
+    The name and annotations of a callable object can be any objects, for example if it computes its
+    attributes on access; values that a function cannot have are replaced. Partials and objects
+    without a name get one. Attributes that users have set on `fun` are copied to the wrapper.
 
     Args:
       fun: the callable that the decorated function wraps.
@@ -62,8 +62,8 @@ def wraps(fun: Callable[..., Any], transformation: str = "") -> Callable[[F], F]
 class _Mark:
     """A record of the transformation that made a function, and of that function.
 
-    The function is stored since wrappers of it copy its attributes. A weak reference is used
-    instead of its id, which could be reused after its end.
+    The function is stored because its wrappers copy its attributes. A weak reference is used
+    instead of the function's id, which could be reused once the function is freed.
     """
 
     __slots__ = ("function", "transformation")

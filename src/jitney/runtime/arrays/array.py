@@ -1,17 +1,17 @@
 """Concrete arrays: read-only ndarrays with an abstract value and a sharding.
 
 An array has a type (its abstract value), a sharding if it is committed, and a `Buffer`. The buffer
-knows its owner, the call that computes it, and whether it was deleted or donated. An array sharded
-over several devices of this process is one buffer with the global value, since the devices share
-the host's memory: the sharding says which device owns which shard, and `addressable_shards` are
-views (docs/devices.md). If an array spans several processes, the buffer holds this process's window
-of it (`jitney.runtime.devices.windows`).
+records its owner, the call that computes it, and whether it was deleted or donated. An array
+sharded over several devices of this process is one buffer with the global value, since the devices
+share the host's memory: the sharding determines which device owns which shard, and
+`addressable_shards` are views (docs/devices.md). If an array spans several processes, the buffer
+holds this process's window of the array (`jitney.runtime.devices.windows`).
 
-`_value` is the data; reading it blocks until they are computed. It may be strided (a transposed
+`_value` is the data; reading it blocks until the data are computed. It may be strided (a transposed
 array is a view); compiled programs get a contiguous copy. It is flat if the array has more axes
 than NumPy supports: operations on such arrays are compiled programs. Key arrays hold one element
-per key: a uint64, or bytes (see `core.types.dtypes.KeyDType`). Operators and the methods that
-compute are added to the base class by `jitney.wiring`.
+per key: a uint64, or bytes (see `core.types.dtypes.KeyDType`). `jitney.wiring` adds operators, and
+methods that compute, to the base class.
 """
 
 from __future__ import annotations
@@ -100,17 +100,17 @@ class ArrayImpl(NativeArray, Array):
 
         Raises:
           TypeError: if shards are not arrays.
-          ValueError: if shards are missing, too many, on other devices, or of another shape or
-            dtype.
-          NotImplementedError: if an array on several devices is to be uncommitted.
+          ValueError: if there are too few or too many shards, or if they are on the wrong devices
+            or have the wrong shape or dtype.
+          NotImplementedError: if `committed` is False for an array on several devices.
         """
         assembled = assembly.of_devices("ArrayImpl", aval.shape, sharding, arrays, aval.dtype)
         whole = cast("ArrayImpl", assembled)
         if not committed:
             if sharding.num_devices > 1:
                 raise NotImplementedError(
-                    f"ArrayImpl: {aval.str_short()} on "
-                    f"{messages.counted(sharding.num_devices, 'device')} must be committed, as "
+                    f"ArrayImpl: an array of type {aval.str_short()} on "
+                    f"{messages.counted(sharding.num_devices, 'device')} must be committed, because "
                     "operations depend on the placement of its shards"
                 )
             whole = array_from_numpy(whole._value, whole.aval)
@@ -190,7 +190,7 @@ class ArrayImpl(NativeArray, Array):
         return self.placed(sharding.as_sharding(device))
 
     def placed(self, placement: Sharding) -> ArrayImpl:
-        """Returns the array resharded to `placement`; no copy if this process has all elements.
+        """Returns the array resharded to `placement`, uncopied if this process has all elements.
 
         Raises:
           ValueError: if the shape cannot be sharded by `placement`.
@@ -208,7 +208,7 @@ class ArrayImpl(NativeArray, Array):
         return placed
 
     def _hand_terms_to(self, x: ArrayImpl, place: NamedSharding) -> None:
-        """Attaches the per-device terms of `x`, which is this array at the unreduced `place`."""
+        """Attaches the per-device terms of `x`, this array with the unreduced sharding `place`."""
         new_terms = terms.of_array(self)
         if new_terms is None or terms.names_of_terms(self.placement) != terms.names_of_terms(place):
             new_terms = terms.spread(self._data(), self.placement, place)
@@ -241,7 +241,7 @@ class ArrayImpl(NativeArray, Array):
     def on_device_size_in_bytes(self) -> int:
         return self.nbytes if windows.is_global(self) else self._data().nbytes
 
-    # --- keys, under the names that libraries know them by ----------------------------------------
+    # --- keys, under the names that libraries use -------------------------------------------------
 
     @property
     def _impl(self) -> Any:
@@ -261,7 +261,7 @@ class ArrayImpl(NativeArray, Array):
         gone.delete()
         return gone
 
-    # --- life -------------------------------------------------------------------------------------
+    # --- lifetime ---------------------------------------------------------------------------------
 
     def _data(self) -> np.ndarray:
         return self._value
@@ -281,7 +281,7 @@ class ArrayImpl(NativeArray, Array):
 
     _check_if_deleted = _check_not_deleted  # under the name that libraries use
 
-    # --- parts and data, under the names that libraries know them by ------------------------------
+    # --- parts and data, under the names that libraries use ---------------------------------------
 
     @property
     def _npy_value(self) -> np.ndarray | None:
@@ -301,8 +301,8 @@ class ArrayImpl(NativeArray, Array):
     @property
     def __cuda_array_interface__(self) -> NoReturn:
         raise AttributeError(
-            "__cuda_array_interface__ is only defined for NVidia GPU buffers, and this array is on a "
-            "CPU: use np.asarray(x) or jax.dlpack"
+            "__cuda_array_interface__ requires an array on an NVIDIA GPU, but this array is on a "
+            "CPU; use np.asarray(x) or jax.dlpack"
         )
 
     # --- value ------------------------------------------------------------------------------------
@@ -314,16 +314,16 @@ class ArrayImpl(NativeArray, Array):
     def _numpy(self) -> np.ndarray:
         if joined.world is not None and self._is_partly_elsewhere():
             raise RuntimeError(
-                f"the value of {self.aval.str_short()} is needed, but it is sharded over devices "
-                f"of several processes, by {self.sharding}, and process {joined.rank} does not "
-                "have all shards. multihost_utils.process_allgather(x, tiled=True) of "
-                "jax.experimental, called in all processes, returns it; x.addressable_shards are "
-                "the shards of this process"
+                f"the value of {self.aval.str_short()} cannot be read: the array is sharded over "
+                f"devices of several processes by {self.sharding}, and process {joined.rank} does "
+                "not have all shards. Gather the array by calling "
+                "jax.experimental.multihost_utils.process_allgather(x, tiled=True) in all "
+                "processes, or read x.addressable_shards, the shards of this process"
             )
         if len(self.aval.shape) > MAX_AXES:
             raise ValueError(
-                f"an array of {self.ndim} axes cannot become a NumPy array, which has at most "
-                f"{MAX_AXES}: reshape it first"
+                f"an array with {self.ndim} axes does not fit into a NumPy array, which has "
+                f"at most {MAX_AXES} axes; reshape the array first"
             )
         if isinstance(self.aval.dtype, PrimalTangentDType):
             raise TypeError(
@@ -344,8 +344,8 @@ class ArrayImpl(NativeArray, Array):
         if dtype is not None and value.dtype != dtype:
             if copy is False:
                 raise ValueError(
-                    f"a NumPy array of {np.dtype(dtype)} without a copy was asked for, but the "
-                    f"elements are {value.dtype}: pass copy=None"
+                    f"the conversion from {value.dtype} to {np.dtype(dtype)} requires a copy, but "
+                    "copy=False was passed; pass copy=None"
                 )
             return value.astype(dtype)
         return value.copy() if copy else value
@@ -412,7 +412,7 @@ class ArrayImpl(NativeArray, Array):
     def _real(self) -> Any:
         """Returns the element as a NumPy scalar; a complex one as a Python scalar.
 
-        Python's complex refuses conversions to real types, where NumPy's only warns.
+        Conversions of Python's complex to real types raise an error; those of NumPy's only warn.
         """
         value = self._numpy()
         return value.item() if value.dtype.kind == "c" else value[()]
@@ -502,8 +502,8 @@ class Shard:
       device: the device.
       index: the slices of the global array that the shard consists of.
       replica_id: how many devices before this one, in the sharding's order, hold the same slices.
-      is_zero: whether the shard is all zeros: the array is unreduced, and another device has the
-        sum.
+      is_zero: whether the shard is all zeros, because the array is unreduced and another device has
+        the sum.
       term: for an unreduced array, the index of the shard along the leading axes of the terms.
     """
 
@@ -522,7 +522,7 @@ class Shard:
 
     @property
     def data(self) -> Any:
-        """The shard as an array on `device`, a view; None if another process has it."""
+        """The shard as an array on `device` (a view); None if it belongs to another process."""
         if not self.device.is_addressable:
             return None
         x = self._of

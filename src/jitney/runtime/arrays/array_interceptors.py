@@ -1,8 +1,8 @@
 """Hooks of features into the creation of arrays, installed at the first use of a feature.
 
 They are the counterparts of interceptors of operations (`core.tracing.trace.intercept_evaluation`) for
-functions that make arrays without an operation: `array`, `device_put`, `zeros`. They cost nothing
-while none is installed.
+functions that make arrays without an operation: `array`, `device_put`, `zeros`. If no hook is
+installed, they cost nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ArrayInterceptor:
-    """The base class of the hooks, which does nothing. Hooks do not depend on their order."""
+    """The base class of the hooks, which does nothing. The order of hooks does not matter."""
 
     def check_from_host(self, x: object, what: str) -> None:
         """Raises an error if `what` must not make an array of `x`, a scalar or NumPy array."""

@@ -39,22 +39,22 @@ def of_devices(
       shape: the shape of the global array.
       sharding: its sharding.
       arrays: the shard of each device of this process, in any order.
-      dtype: the dtype of the array; by default that of the shards.
+      dtype: the dtype of the array; by default, the dtype of the shards.
 
     Raises:
       TypeError: if shards are not arrays.
-      ValueError: if the number of shards is not that of this process's devices, if they are on
-        other devices, or if one has the wrong shape or dtype.
+      ValueError: if the number of shards differs from the number of this process's devices, if
+        shards are on other devices, or if one has the wrong shape or dtype.
     """
     if any([not isinstance(x, NativeArray) for x in arrays]):
-        raise TypeError(f"{api_name} takes arrays, got {[type(x) for x in arrays]}")
+        raise TypeError(f"{api_name}: expected arrays, got {[type(x) for x in arrays]}")
     if not arrays and dtype is None:
         raise _no_dtype(api_name)
     local_devices = [device for device in sharding.device_order if device.is_addressable]
     if len(arrays) != len(local_devices):
         raise ValueError(
             f"jax.{api_name}: {sharding} has {messages.counted(len(local_devices), 'device')} of this "
-            f"process, which need an array each, but {messages.there_are(len(arrays))}"
+            f"process, each of which needs one array, but {messages.there_are(len(arrays))}"
         )
     types = {x.dtype for x in arrays}
     if len(types) > 1:
@@ -72,7 +72,7 @@ def of_devices(
         if others:
             raise ValueError(
                 f"jax.{api_name}: each shard must be on one device, but one is on "
-                f"{len(x.sharding.device_set)}: {x.sharding}"
+                f"{len(x.sharding.device_set)} devices, with sharding {x.sharding}"
             )
         by_device[device] = x
     if set(by_device) != set(local_devices):
@@ -111,9 +111,9 @@ def assembled(
     )
     if unreduced is not None and not sharding.is_fully_addressable:
         raise ValueError(
-            f"{api_name}: {sharding} is unreduced over devices of several processes, which only jit "
-            "can reduce: create an array with the partial sums along a new axis, and sum over it "
-            "in jit"
+            f"{api_name}: {sharding} is unreduced over devices of several processes, which only a "
+            "jitted function can reduce; create an array with the partial sums along a new axis, "
+            "and sum over that axis in a jitted function"
         )
     indices = tiling.indices(shape)
     tiles = [

@@ -1,7 +1,7 @@
 """DLPack capsules of bfloat16 and of 8-bit floats, which NumPy neither exports nor imports.
 
-NumPy exchanges the bits as unsigned integers; only the capsule's type code is different. The layout of
-the structures and the codes are those of `dlpack.h`, version 1.1.
+NumPy exchanges the bits as unsigned integers; only the type code in the capsule differs. The layout
+of the structures and the codes are taken from `dlpack.h`, version 1.1.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _tensor_of(capsule: object) -> _Tensor | None:
 
 
 def bits(value: np.ndarray) -> np.ndarray:
-    """Returns the elements that NumPy exports: those of a dtype without a code are unchanged."""
+    """Returns the array that NumPy exports: unsigned integers for dtypes in `_CODES`, else `value`."""
     return value.view(f"u{value.itemsize}") if value.dtype in _CODES else value
 
 
@@ -95,10 +95,10 @@ class Producer(Protocol):
 
 
 class _AsBits:
-    """Passes a producer's tensors on, those of `_CODES` as unsigned integers.
+    """A producer of another producer's tensors, which exports dtypes in `_CODES` as integers.
 
     Attributes:
-      dtype: the dtype of such a tensor, once it was passed on; None for others.
+      dtype: the dtype of the exported tensor if it is in `_CODES`, else None.
     """
 
     def __init__(self, producer: Producer) -> None:

@@ -1,9 +1,9 @@
 """Donation: which operands' buffers a call uses up.
 
-They are those that the user donates and that a result fits into. Whether a result then does alias
-an operand is decided per call: the program must be done with the operand when it writes the result
-(`compiler/plan/aliasing.py`), and nothing else may refer to that memory, such as a view as a NumPy
-array.
+A call uses up the buffers that the user donates and that a result fits into. Whether a result then
+aliases an operand is decided at each call: the program must have finished reading the operand when
+it writes the result (`compiler/plan/aliasing.py`), and nothing else, such as a NumPy view, may
+refer to the operand's memory.
 """
 
 from __future__ import annotations
@@ -33,16 +33,15 @@ def place_of_call(name: str) -> tuple[str, CodeType, int] | None:
 def used_up(
     closed: ClosedJaxpr, donated: Sequence[bool], keep_unused: bool
 ) -> tuple[tuple[bool, ...], list[str]]:
-    """Returns for each operand whether its buffer is used up: donated, and of a result's size.
+    """Returns whether each operand's buffer is used up, that is, donated and of a result's size.
 
     Args:
       closed: the program.
       donated: whether the user donates each operand.
       keep_unused: whether operands that no result depends on are kept, too.
 
-    Returns: the flags, and the types of donated operands that match no result's size. Operands that
-    are
-      not used at all are ignored silently.
+    Returns: the flags, and the types of donated operands whose size matches no result. Operands
+      that are not used at all are silently ignored, unless `keep_unused`.
     """
     is_usable = [
         is_donated and (is_live or keep_unused)
@@ -70,10 +69,10 @@ def aliases(
     outputs: Sequence[Hashable],
     used_up: Sequence[bool],
 ) -> tuple[int, ...]:
-    """Returns for each output the input whose memory it uses; -1 if it has memory of its own.
+    """Returns, for each output, the input whose memory it uses; -1 if it uses new memory.
 
     Args:
-      alias: which inputs' memory an output may use.
+      alias: the inputs whose memory each output may use.
       inputs, outputs: their dtypes and shapes in memory, which must be equal.
       used_up: whether each input's buffer is donated; empty if none is.
     """

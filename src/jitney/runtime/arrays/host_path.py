@@ -1,8 +1,8 @@
-"""A shortcut of eager mode past tracing and compiling: operations computed at once by NumPy.
+"""Operands of functions that eager mode computes with NumPy, without tracing and compiling.
 
-A shortcut requests the data of its operands here. It gets them if they are on this host, complete
-and computed. For anything else (tracers, deleted arrays, sharded arrays, or arrays still being
-computed) it gets None, and leaves the operation to its primitives.
+Such a function requests the data of its operands here. It gets the data if they are on this host,
+complete and computed. Otherwise (for tracers, deleted arrays, sharded arrays, or arrays still being
+computed), it gets None, and calls its primitives instead.
 """
 
 from __future__ import annotations

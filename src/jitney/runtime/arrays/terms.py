@@ -1,9 +1,9 @@
 """The terms of unreduced arrays: each device's addend of the sum.
 
-The data of an unreduced array is its sum, as for all others. Its devices' terms are a separate
-array, with a leading axis for each mesh axis along which the array is unreduced, in the mesh's
-order; it lives as long as the array. If there is none, the first device along these axes has the
-sum, and the others have zeros.
+The data of an unreduced array are the sum. The terms of its devices are a separate array, with a
+leading axis for each mesh axis along which the array is unreduced, in the mesh's order. It lives as
+long as the unreduced array. If there is no array of terms, the first device along these axes has
+the sum, and the others have zeros.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def of_array(x: NativeArray) -> np.ndarray | None:
 
 
 def positions(sharding: NamedSharding) -> list[tuple[int, ...]]:
-    """Returns for each device, in the sharding's order, the leading indices of its term."""
+    """Returns the leading indices of the term of each device, in the sharding's order."""
     own = [sharding.mesh.axis_names.index(name) for name in names_of_terms(sharding)]
     return [tuple([at[k] for k in own]) for at in np.ndindex(*sharding.mesh.axis_sizes)]
 
@@ -60,8 +60,9 @@ def owners(
 ) -> list[np.ndarray]:
     """Returns masks of the elements that each device keeps when an array becomes unreduced.
 
-    An axis sharded along `names` only: each device keeps its shard, and has zeros elsewhere. Along
-    others of `names`, the first device keeps all elements.
+    Along the mesh axes in `names` that shard an array axis, each device keeps its shard and has
+    zeros elsewhere, provided that the array axis is sharded along axes in `names` only. Along all
+    other mesh axes in `names`, the first device keeps all elements.
 
     Args:
       names: the mesh axes along which the array becomes unreduced.
@@ -79,7 +80,7 @@ def owners(
         has = np.arange(size) == 0
         for axis, entry in enumerate(entries):
             if name not in entry or not set(entry).issubset(names):
-                continue  # if other axes shard it, too, it is gathered first
+                continue  # an array axis that other mesh axes shard as well is gathered first
             after = [mesh.shape[other] for other in entry[entry.index(name) + 1 :]]
             parts = int(np.prod([mesh.shape[other] for other in entry], dtype=int))
             width = shape[axis] // parts * int(np.prod(after, dtype=int))
@@ -92,7 +93,7 @@ def owners(
 def spread(data: np.ndarray, old: object, sharding: NamedSharding) -> np.ndarray | None:
     """Returns the terms of an array moved from `old` to the unreduced sharding `sharding`.
 
-    None if the first device keeps all elements.
+    The result is None if the first device keeps all elements.
     """
     names = names_of_terms(sharding)
     if not isinstance(old, NamedSharding) or old.mesh.shape_tuple != sharding.mesh.shape_tuple:

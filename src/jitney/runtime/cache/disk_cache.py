@@ -1,20 +1,20 @@
 """The persistent compilation cache: machine code on disk, shared by processes.
 
     <directory>/jitney-<machine>/<program>.program    the program's description, constants, links
-    <directory>/jitney-<machine>/<code>.object        an object file of LLVM's, named by its digest
-    <directory>/jitney-pages                          as many bytes as all files have pages
+    <directory>/jitney-<machine>/<code>.object        an LLVM object file, named by its digest
+    <directory>/jitney-pages                          a file with one byte per page of all files
 
-`machine` is a digest of all that code depends on besides the program: the compiler's source files,
-LLVM, the processor, the number of threads. Files are written under temporary names and then
-renamed, and their digests are checked when they are read. A program's file begins with its key, its
-types and its machine, which must match the request. Torn, damaged, exchanged or incomplete entries
-are compiled again, and files that other users could have written (`private_files`) are not read.
-Errors of the file system are not errors of the program.
+`machine` is a digest of everything besides the program that machine code depends on: the compiler's
+source files, LLVM, the processor, and the number of threads. Files are written under temporary
+names and then renamed, and their digests are checked when they are read. A program's file begins
+with its key, its types and its machine, which must match the request. Programs whose entries are
+torn, damaged, exchanged or incomplete are compiled again, and files that other users could have
+written (`private_files`) are not read. Errors of the file system do not make programs fail.
 
-The directory is that of the option `jax_compilation_cache_dir`, or `jitney` in the user's cache
-directory; `jax_enable_compilation_cache` disables the cache. The least recently used files are
-deleted as soon as there are more than `jax_compilation_cache_max_size` bytes (a gigabyte, if that
-is -1).
+The option `jax_compilation_cache_dir` sets the directory; the default is `jitney` in the user's
+cache directory. The option `jax_enable_compilation_cache` disables the cache. The least recently
+used files are deleted when the total size exceeds `jax_compilation_cache_max_size` bytes (a
+gigabyte, if the option is -1).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _codes: weakref.WeakValueDictionary[str, engine.Code] = weakref.WeakValueDiction
 
 
 class _StaleError(Exception):
-    """A file does not hold what its name says, or another file that it needs is gone."""
+    """The contents of a file do not match its name, or another file that it needs is missing."""
 
 
 # --- places ---------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ _machine_name: str | None = None
 
 
 def _machine() -> str:
-    """Returns a digest of all that machine code depends on besides the program."""
+    """Returns a digest of everything besides the program that machine code depends on."""
     global _machine_name
     if _machine_name is None:
         h = blake2b(digest_size=8)
@@ -350,7 +350,7 @@ def store(place: str, key: str, module: ir.Module, program: CompiledProgram) -> 
         make_private(place)
         with _opened(place) as folder:
             new = {name: data for name, data in files.items() if not folder.has(name)}
-            new[f"{key}.program"] = contents  # last: what it refers to exists by then
+            new[f"{key}.program"] = contents  # last, when the files that it refers to exist
             is_full = _note(root, [len(data) for data in new.values()])
             for name, data in new.items():
                 folder.write(name, data)
@@ -447,7 +447,7 @@ def most_bytes() -> int:
 def _note(root: str, sizes: list[int]) -> bool:
     """Records the sizes of files about to be written; returns whether there may now be too many.
 
-    Processes that write at the same time extend one file, each by as many bytes as it writes pages,
+    Processes that write at the same time extend one file, each by one byte per page that it writes,
     so that the folder need not be scanned.
     """
     pages = sum([-(-size // _PAGE) for size in sizes])
@@ -462,7 +462,7 @@ def tidy(root: str, spare: int = 0) -> None:
 
     Args:
       root: the folder of all machines' folders.
-      spare: bytes to free beyond that, so that not every further file needs another scan.
+      spare: additional bytes to free, so that not every new file causes another scan.
     """
     files = [file for place in _places(root) for file in _files(place)]
     total = sum([size for _, size, _ in files])
@@ -542,7 +542,7 @@ def generations() -> list[Generation]:
 
 def clear(*, others: bool = False) -> int:
     """Deletes all files, or only those for other machines; returns the number of bytes freed."""
-    import shutil  # with its compression formats takes as long as the rest of this module
+    import shutil  # with its compression formats, it takes as long as the rest of this module
 
     place = directory()
     if place is None:
@@ -559,16 +559,16 @@ def clear(*, others: bool = False) -> int:
 
 
 def obstacle() -> str | None:
-    """Returns why programs are not stored, or not found; None if there is no obstacle."""
-    import tempfile  # with `random` and `shutil` takes as long as the rest of this module
+    """Returns the reason why programs are not stored or found; None if there is no obstacle."""
+    import tempfile  # with `random` and `shutil`, it takes as long as the rest of this module
 
     if not config.enable_compilation_cache.value:
         return "the option jax_enable_compilation_cache is off"
     if not _loader.can_load_code():
-        return "programs are kept only on Linux on x86-64"
+        return "programs are stored only on Linux on x86-64"
     place = directory()
     if place is None:
-        return "no home directory is known, and jax_compilation_cache_dir is not set"
+        return "the home directory is unknown, and jax_compilation_cache_dir is not set"
     try:
         with _opened(place):
             pass

@@ -1,12 +1,12 @@
 """Folders and files that only the user can have written, since their contents are executed.
 
 A folder or file must belong to the user or to root, and neither group nor others may have write
-permission. Folders are opened once and files are reached through them, so exchanging a path in the
+permission. Folders are opened once and files are reached through them, so replacing a path in the
 meantime has no effect. Only regular files of bounded size are read: links, FIFOs, devices and
 sockets are refused without waiting for them.
 
-Folders above the outermost opened one are not checked. A user who may write there can move it, but
-can put nothing into it.
+Folders above the outermost opened folder are not checked. Users who can write there can move the
+opened folder, but cannot put anything into it.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Folder:
     """An open folder, as a context manager.
 
     Args:
-      path: its path; within `above`, its name there, which must not be a link.
-      above: the folder that contains it, if that has to be as safe.
+      path: its path, or its name within `above`, which must not be a link.
+      above: the folder that contains it, if that folder must be private as well.
 
     Raises:
-      OSError: if there is none; PermissionError if others could have written to it.
+      OSError: if it does not exist; PermissionError if others could have written to it.
     """
 
     def __init__(self, path: str, above: Folder | None = None) -> None:
@@ -91,7 +91,7 @@ class Folder:
                 raise OSError(errno.EFBIG, f"it has {status.st_size} bytes", path)
             data = os.read(fd, status.st_size)
             if len(data) != status.st_size:
-                raise OSError(errno.EIO, "it was read in part", path)
+                raise OSError(errno.EIO, "only a part of it could be read", path)
             if touch:
                 with contextlib.suppress(OSError):  # fails for a shared folder of root's
                     os.utime(fd)
@@ -105,7 +105,7 @@ class Folder:
             return False
 
     def write(self, name: str, data: bytes) -> None:
-        """Writes a file atomically, so that it is complete or absent; replaces one of that name."""
+        """Writes a file atomically, so that it is complete or absent; replaces an existing file."""
         temporary = f"{name}.{os.urandom(6).hex()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
         try:

@@ -1,4 +1,4 @@
-"""From a program in tensor IR to machine code: reused from memory or disk, or else compiled."""
+"""Machine code for programs in tensor IR: reused from memory or disk, or else compiled."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 # Equal programs come from functions that are jitted anew in a loop, and from functions with equal
 # bodies.
 _recent: OrderedDict[str, linking.CompiledProgram] = OrderedDict()
-# As many as kernels whose code is kept (`codegen/program.py`): most programs share a few modules.
+# The number of programs kept, equal to that of kernels whose code is kept (`codegen/program.py`),
+# since most programs share a few modules.
 MAX_RECENT = threshold(128, small=4)
-# Limit for a program that is kept though it may not be in use.
+# The maximum size of the constants of a program that is kept although it may not be in use.
 MAX_CONSTANT_BYTES = threshold(1 << 17, small=64)
 caches.register(
     "compiled programs", "digest of the lowered program", __name__,
@@ -34,8 +35,8 @@ caches.register(
 def backend_compile_and_load(backend: Client, module: ir.Module) -> linking.CompiledProgram:
     """Returns the machine code of `module` for the devices of `backend`.
 
-    All compilation goes through this attribute of the module, so a wrapper put here controls what
-    is compiled.
+    All compilation goes through this attribute of the module, so code that replaces it by a wrapper
+    controls which programs are compiled.
     """
     # Imported here: importing jitney does not need it, and it takes a millisecond.
     from jitney.compiler.hlo.digest import digest

@@ -1,13 +1,13 @@
 """Background loading of the compiler and LLVM.
 
-Loading takes some 45 ms, as long as several compilations. Importing jitney does not load them; the
-first operation, or the first function that is jitted, starts a thread that does. A compilation that
-begins earlier waits for that thread. If programs have been stored on disk, nothing is loaded until
-one is missing there.
+Loading them takes about 45 ms, as long as several compilations. Importing jitney does not load
+them; the first operation, or the first function that is jitted, starts a thread that does. A
+compilation that begins before they are loaded waits for that thread. If programs have been stored
+on disk, the compiler is not loaded until a program is missing there.
 
 The locks of `importlib` are written in Python: an exception from a signal handler can leave one
-held forever, and a thread that needs that module then never ends. So the main thread waits for the
-loading thread rather than for such locks, and a process that ends does not wait forever.
+held forever, and a thread that needs that module then never ends. Therefore, the main thread waits
+for the loading thread rather than for such locks, and a process that ends does not wait forever.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _thread: threading.Thread | None = None
 
 @cache
 def linker() -> None:
-    """Prepares what loading and linking machine code needs; LLVM is not part of it."""
+    """Prepares for loading and linking machine code, for which LLVM is not needed."""
     from jitney.compiler import (
         added_products as added_products,
         convolutions,

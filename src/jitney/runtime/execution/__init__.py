@@ -1,1 +1,1 @@
-"""How operations and programs run: eager evaluation, dispatch, executables, signatures of calls."""
+"""Execution of operations and programs: eager mode, dispatch, executables, call signatures."""

@@ -25,7 +25,7 @@ class RequestedShardings:
     """Shardings that a program requests for its values.
 
     Attributes:
-      operands: the sharding requested for each operand, or None; empty if there is none at all.
+      operands: the sharding requested for each operand, or None; empty if none is requested.
       results: likewise for results.
       within: a sharding that the program names for an intermediate value, or None.
     """
@@ -59,7 +59,7 @@ class RequestedShardings:
             ):
                 raise ValueError(
                     f"jit: {describe(i)}, {leaves[i].aval.str_short()}, was committed to {own}, "
-                    f"but in_shardings has {wanted} for it; jax.device_put moves it there"
+                    f"but in_shardings has {wanted} for it; move it with jax.device_put"
                 )
             operand_places[i] = wanted
         return operand_places
@@ -67,11 +67,11 @@ class RequestedShardings:
     def with_context_mesh(self, operand_places: Sequence[Sharding | None]) -> RequestedShardings:
         """Returns a copy in which operands' shardings on abstract meshes are on the context mesh.
 
-        Shardings requested for committed operands, as `operand_places` says, are left as they are,
-        and are rejected later.
+        Shardings requested for operands that are committed according to `operand_places` are left
+        unchanged, and are rejected later.
 
         Raises:
-          ValueError: if the context mesh is of another size.
+          ValueError: if the context mesh has another size.
         """
         mesh = get_mesh()
         if mesh.empty:
@@ -83,10 +83,10 @@ class RequestedShardings:
                 continue
             if wanted.num_devices != mesh.size:
                 raise ValueError(
-                    f"jit: in_shardings has {wanted}, on the axes of a mesh of "
+                    f"jit: in_shardings has {wanted}, on an abstract mesh of "
                     f"{wanted.num_devices} devices, but the context mesh, {mesh}, has "
-                    f"{mesh.size}. Set another mesh by jax.set_mesh, or pass a NamedSharding on a "
-                    "Mesh"
+                    f"{mesh.size}. Set another mesh with jax.set_mesh, or pass a NamedSharding on "
+                    "a Mesh"
                 )
             operands.append(on_devices(wanted, tuple(mesh.devices.flat)))
         return replace(self, operands=tuple(operands))
@@ -98,7 +98,7 @@ class RequestedShardings:
         program names, or of the context mesh.
 
         Raises:
-          ValueError: if there are no such devices, or a mesh is of another size.
+          ValueError: if there are no such devices, or if a mesh has another size.
         """
         named = [*shardings, self.within, *self.results]
         order = next((p.device_order for p in named if p is not None and has_devices(p)), None)
@@ -112,10 +112,10 @@ class RequestedShardings:
             ):
                 where = f"the program runs on {messages.counted(len(devices), 'device')}"
                 raise ValueError(
-                    f"jit: out_shardings has {sharding}, on the axes of a mesh of "
+                    f"jit: out_shardings has {sharding}, on an abstract mesh of "
                     f"{sharding.num_devices} devices, which are taken from the arguments or the "
-                    f"context mesh, but {where if devices else 'there are none'}. Set a mesh by "
-                    "jax.set_mesh, place an argument by jax.device_put, or pass a NamedSharding "
+                    f"context mesh, but {where if devices else 'there are none'}. Set a mesh with "
+                    "jax.set_mesh, place an argument with jax.device_put, or pass a NamedSharding "
                     "on a Mesh"
                 )
         results = [None if p is None else on_devices(p, devices) for p in self.results]
@@ -126,7 +126,7 @@ NO_REQUESTS = RequestedShardings()
 
 
 class Assignment:
-    """Devices, shardings and donation of an executable. Equal assignments are one object.
+    """Devices, shardings and donation of an executable. Equal assignments are the same object.
 
     Attributes:
       devices: the devices that run the program, in the order of the shardings' devices.
@@ -163,7 +163,7 @@ class Assignment:
 
     @property
     def queue(self) -> Queue:
-        """The queue that runs calls: the device's, or for several devices that of all threads."""
+        """The queue that runs calls: that of the only device, or else that of all threads."""
         return self.devices[0].queue if len(self.devices) == 1 else client.client().queue
 
     def __repr__(self) -> str:
@@ -275,7 +275,7 @@ def devices_of(
 ) -> tuple[Device, ...]:
     """Returns the devices that operands are committed to and that the program names.
 
-    If there are none, it is the default device.
+    If there are none, the result is the default device.
 
     Raises:
       ValueError: if operands are committed to different devices, or to the same ones in another

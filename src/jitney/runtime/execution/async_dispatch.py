@@ -1,9 +1,10 @@
-"""Asynchronous dispatch: calls that take long return before their results are computed.
+"""Asynchronous dispatch: long calls return before their results are computed.
 
 A call of a jitted function is deferred if the last call of its program took `_DEFERRED_FROM`
-nanoseconds or more, or if a deferred call computes one of its arguments: it returns arrays that can
-be waited for, and the device's queue runs it (`runtime/native/queues.pxi`). Programs that call
-Python functions always run in the calling thread, so that their effects happen in order.
+nanoseconds or more, or if a deferred call computes one of its arguments. A deferred call returns
+arrays that can be waited for, and the device's queue runs it (`runtime/native/queues.pxi`).
+Programs that call Python functions always run in the calling thread, so that their effects happen
+in order.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from jitney.core.settings import config
 from jitney.core.util.thresholds import threshold
 from jitney.runtime.native import _native
 
-# To hand a call to another thread and back takes some tens of microseconds.
+# Handing a call to another thread and back takes some tens of microseconds.
 _DEFERRED_FROM = threshold(1_000_000, small=0)
 
-_INTERRUPTS = 3  # at exit, until calls of other threads are waited for no longer
+_INTERRUPTS = 3  # the number of interrupts at exit that end the wait for calls of other threads
 
 _disabled = 0  # contexts in which no call is deferred
 
 
 def install() -> None:
-    """Lets calls be deferred, as the settings say, and finishes them before forks and at exit."""
+    """Enables deferred calls if the settings permit, and their completion at forks and at exit."""
     config.async_dispatch.listen(lambda _: _choose())
     config.sync.listen(lambda _: _choose())
     if hasattr(os, "register_at_fork"):
@@ -41,7 +42,7 @@ def install() -> None:
 
 
 def disable() -> None:
-    """Waits for deferred calls, and has calls run when they are made until `enable` is called."""
+    """Waits for deferred calls; from now on, calls run immediately, until `enable` is called."""
     global _disabled
     _disabled += 1
     _choose()

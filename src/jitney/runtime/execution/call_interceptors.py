@@ -34,7 +34,7 @@ class ProgramCall(NamedTuple):
 
 
 class CallInterceptor(Protocol):
-    """A feature that observes calls. Interceptors do not depend on their order."""
+    """A feature that observes calls. The order of interceptors does not matter."""
 
     def is_on(self) -> bool:
         """Returns whether the feature observes calls of the current thread."""

@@ -2,11 +2,11 @@
 
     pattern ::= aval | (code, ...)
 
-The codes are those of `runtime.execution.signatures`, and "exact" for options and "bits" for
-floats, which compare by value. Arrays, including NumPy's, are operands of the program. So are
-Python floats, unless the function needs their values, and other Python scalars if the function
-declares which of its arguments are static, as those of `jit_when_traced` do. Everything else is
-part of the pattern.
+The codes are those of `runtime.execution.signatures`, and in addition "exact" for options and
+"bits" for floats, both of which are compared by value. Arrays, including NumPy's, are operands of
+the program. So are Python floats, unless the function needs their values, and other Python scalars
+if the function declares which of its arguments are static, as functions with `jit_when_traced` do.
+Everything else is part of the pattern.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SEQUENCES = {tuple: _TUPLE, list: _LIST}
 _NUMPY_SCALARS = frozenset(dtypes.numpy_scalar_types)
 _OPTIONS = frozenset((str, bytes, type(Ellipsis)))
 _KINDS_OF_OPTIONS: Any = (np.dtype, type, enum.Enum)
-_MAX_PARTS = 64  # of a call: longer lists are data, and are not scanned at each call
+_MAX_PARTS = 64  # of a call; longer lists are likely to be data, and are not scanned at each call
 
 
 class NoPatternError(Exception):

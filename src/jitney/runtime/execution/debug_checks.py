@@ -1,8 +1,8 @@
 """Checks of computed values that users can enable: `jax_debug_nans`, `jax_debug_infs`.
 
 The results of a compiled program are checked first. If a check fails, the program's caller
-evaluates it again operation by operation, and the check after each operation finds the one that is
-responsible.
+evaluates it again operation by operation, and the check after each operation finds the operation
+that is responsible.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def raise_where_it_arises(
       evaluate: evaluates the program operation by operation.
     """
     _logger.warning(
-        "A result of jit(%s) has an invalid value. Its operations are evaluated one by one, to "
-        "find the one that produces it.",
+        "A result of jit(%s) has an invalid value. The operations of the function are evaluated "
+        "one by one to find the one that produces it.",
         name,
     )
     try:

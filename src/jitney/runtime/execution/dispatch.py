@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from jitney.core.types.avals import AbstractValue
 
 # Traced program -> its executable for one assignment, as long as the program is in use. That
-# executable knows those for other assignments.
+# executable holds the executables for other assignments.
 _executables: weakref.WeakKeyDictionary[ClosedJaxpr, Executable] = weakref.WeakKeyDictionary()
 caches.register(
     "executables", "the traced program; devices, shardings, donation", __name__,
@@ -89,13 +89,13 @@ def run(
     Args:
       closed: the program.
       leaves: its operands.
-      assignment: its devices, shardings and donation; by default those of the operands, and no
-        donation.
-      keep_unused: whether operands that no result depends on must not be deleted, either.
+      assignment: its devices, shardings and donation; by default, the devices and shardings of the
+        operands, without donation.
+      keep_unused: whether deleted arrays are errors even as operands that no result depends on.
       name: the name of the program.
     """
     if config.no_execution.value:
-        raise RuntimeError(f"jit({name}) cannot be executed, as no_execution is set")
+        raise RuntimeError(f"jit({name}) cannot be executed, because no_execution is set")
     if not keep_unused and any(map(_is_deleted, leaves)):
         leaves = [
             x if is_live or not _is_deleted(x) else _zeros(aval)
@@ -125,7 +125,7 @@ def _zeros(aval: AbstractValue) -> np.ndarray:
 def lower(
     closed: ClosedJaxpr, name: str = "main", builder: Callable[[], Builder] | None = None
 ) -> Lowering:
-    """Returns `closed` lowered to tensor IR, built by `builder`, if there is one."""
+    """Returns `closed` lowered to tensor IR, with a builder made by `builder`, if it is passed."""
     slow_programs.warn_of(closed, name)
     if processes.joined.world is not None:
         executables.refuse_windows(closed, name)
@@ -155,7 +155,7 @@ class PjitFunction(FastFunction):
 
     @api_boundary
     def call_slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
-        """Returns the result of a call made by Python code."""
+        """Returns the result of a call, which is made by Python code."""
         return self.call.call(args, kwargs, self._remember)
 
     def _remember(

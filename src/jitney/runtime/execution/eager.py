@@ -1,8 +1,9 @@
 """Eager mode: the trace that evaluates operations outside of any transformation.
 
-The type rule of a primitive is consulted first (memoized; it raises the user's errors), then its
-reference implementation runs at once. Primitives without one, such as calls of programs, and
-operations on arrays with more axes than NumPy supports, are compiled as a program of one equation.
+The type rule of a primitive, which is memoized, runs first and raises errors to users; then the
+reference implementation runs immediately. Primitives without a reference implementation, such as
+calls of programs, and operations on arrays with more axes than NumPy supports, are compiled as
+programs of one equation.
 Features that observe operations are in `runtime/features/interceptors.py`.
 """
 
@@ -46,7 +47,7 @@ _SCALARS = (bool, int, float, complex, np.generic)
 
 
 class EvalTrace(Trace):
-    """The trace that computes each operation at once."""
+    """The trace that computes each operation immediately."""
 
     __slots__ = ()
 
@@ -200,7 +201,7 @@ class _DeepArrays:
 
 
 def _run_on_refs(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> object:
-    """Evaluates an operation with mutable references among its operands; it contains programs."""
+    """Evaluates an operation that calls programs and has mutable references as operands."""
     avals = tuple([get_aval(_checked(x)) for x in args])
     out, _ = primitive.result_type(avals, params)
     outs = _on_refs(_program_of(primitive, avals, params, out), args, dispatch.run)
@@ -211,7 +212,7 @@ _on_refs: Callable[..., Any]
 
 
 def _run_lowered(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> object:
-    """Evaluates an operation with operands of high types; it contains programs."""
+    """Evaluates an operation that calls programs and has operands of high types."""
     avals = tuple([with_state(get_aval(_checked(x)), x) for x in args])
     out, _ = primitive.result_type(avals, params)
     outs = _lowered(_program_of(primitive, avals, params, out), args, dispatch.run)
@@ -258,8 +259,8 @@ def use_refs(evaluate: Callable[..., Any]) -> None:
 def unshared(result: np.ndarray, lent: Sequence[np.ndarray]) -> np.ndarray:
     """Returns `result`, or a copy if it may share memory with arrays `lent` by the caller.
 
-    The caller may write to these arrays later, and they must not become read-only, as the data of
-    jitney's arrays are.
+    The caller may write to these arrays later, and they must not become read-only, unlike the data
+    of jitney's arrays.
     """
     for x in lent:
         if result is x or np.may_share_memory(result, x):  # (empty ones share none)

@@ -1,4 +1,4 @@
-"""Executables: compiled programs for certain devices, with all that calls on arrays need."""
+"""Executables: compiled programs for given devices, which can be called on arrays."""
 
 # `ArrayImpl._data` and `_value` are private to the package.
 # pyright: reportPrivateUsage=false
@@ -60,8 +60,8 @@ class MemoryAnalysis:
     def peak_memory_in_bytes(self) -> int:
         """An upper bound of the memory in use at one time.
 
-        It is the size of arguments, results and temporaries, less that of results in donated
-        arguments.
+        It is the size of arguments, results and temporaries, minus the size of results that are
+        stored in donated arguments.
         """
         sizes = self.argument_size_in_bytes + self.output_size_in_bytes + self.temp_size_in_bytes
         return sizes - self.alias_size_in_bytes
@@ -93,8 +93,8 @@ class Executable:
         self.is_announced = False  # whether observers of placements have been called
         self.of_process: ProcessProgram | None = None  # of several processes
         self.module: ir.Module | None = None  # the program in tensor IR, where it is kept
-        # The executable of the program that was made first has those for other assignments. They
-        # refer to it weakly: its constants are freed with the last reference, not by the collector.
+        # The first executable of the program holds those for other assignments, which refer to it
+        # weakly, so that its constants are freed with the last reference, not by the collector.
         self._first = None if first is None else weakref.ref(first)
         self._others: dict[Assignment, Executable] = {}
         self._inputs = _all_in_memory(program.inputs, self.in_avals)
@@ -193,7 +193,7 @@ class Executable:
         return results
 
     def _may_defer(self, leaves: Sequence[Any]) -> bool:
-        """Returns whether a call may run after it has returned: the operands do not change."""
+        """Returns whether a call may run after it has returned, as its operands cannot change."""
         return (
             self.of_process is None
             and self.native.is_deferrable_now
@@ -235,7 +235,7 @@ def refuse_windows(closed: ClosedJaxpr, name: str) -> None:
         if type(x) is ArrayImpl and windows.is_global(x):
             raise RuntimeError(
                 f"jit({name}) closes over {x.aval.str_short()}, which is sharded over devices of "
-                f"several processes by {x.placement}: pass such arrays as arguments"
+                f"several processes by {x.placement}; pass such arrays as arguments"
             )
 
 
@@ -249,13 +249,13 @@ caches.register(
 
 
 def over_processes(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Executable:
-    """Returns this process's share of `closed`, on devices of several processes.
+    """Returns this process's share of `closed`, a program on devices of several processes.
 
-    It is compiled at the first request.
+    The share is compiled at the first request.
 
     Raises:
-      ValueError: if the program cannot be partitioned among the processes, or if others compile
-        another program.
+      ValueError: if the program cannot be partitioned among the processes, or if other processes
+        compile another program.
     """
     known = _over_processes.setdefault(closed, {})
     executable = known.get(assignment)
@@ -325,9 +325,9 @@ _IMMUTABLE = frozenset([ArrayImpl, bool, int, float, complex])
 def _data_to_come(
     x: ArrayImpl, dtype: np.dtype, queue: Queue, needs: list[Call] | None
 ) -> np.ndarray:
-    """Returns what `host_data` does, without waiting for calls of `queue`, which are added to `needs`.
+    """Returns the result of `host_data`; calls of `queue` are added to `needs`, not waited for.
 
-    If `needs` is None, it waits for all calls.
+    If `needs` is None, all calls are waited for.
     """
     if needs is not None:
         value = data_to_come(x, queue, needs)

@@ -50,9 +50,8 @@ def _module(computation: Any) -> ir.Module:
     text = computation.decode() if isinstance(computation, bytes) else computation
     if not isinstance(text, str):
         raise JaxRuntimeError(
-            "compile_and_load takes a program as jax.jit(f).lower(...).compiler_ir() returns it, or "
-            f"its text, as .as_text() returns it, but got {computation!r} of type "
-            f"{type(computation).__name__}"
+            "compile_and_load: expected a program from jax.jit(f).lower(...).compiler_ir(), or its "
+            f"text from .as_text(), but got {computation!r} of type {type(computation).__name__}"
         )
     try:
         return parse_module(text)
@@ -73,8 +72,9 @@ def _only(owner: Client, devices: Sequence[Device], options: CompileOptions | No
     count = 1 if options is None else options.num_replicas * options.num_partitions
     if len(given) > 1 or count > 1:
         raise ValueError(
-            f"compile_and_load compiles for one device, but got {max(len(given), count)}: a program "
-            "has no shardings of its arguments. jax.jit with in_shardings compiles for several"
+            f"compile_and_load: expected one device, got {max(len(given), count)}; a program does "
+            "not include shardings of its arguments. To compile for several devices, use jax.jit "
+            "with in_shardings"
         )
     return given[0] if given else owner.first
 
@@ -106,13 +106,13 @@ def serialize(executable: Executable) -> bytes:
     module = executable.module
     if module is None:
         raise ValueError(
-            f"serialize_executable: the program of {executable.name} is not kept; compile it by "
+            f"serialize_executable: the program of {executable.name} was not kept; compile it with "
             "jax.jit(f).lower(...).compile()"
         )
     if executable.program.links.callbacks:
         raise ValueError(
             f"serialize_executable: {executable.name} calls Python functions of this process "
-            "(callbacks): remove them"
+            "(callbacks), which cannot be serialized; remove them"
         )
     contents = {
         "format": _FORMAT,
@@ -126,10 +126,10 @@ def serialize(executable: Executable) -> bytes:
 def deserialize(owner: Client, serialized: bytes, devices: Sequence[Device]) -> Executable:
     """Returns the executable from the bytes that `serialize` returned.
 
-    Machine code for another machine is compiled again.
+    If the machine code is for another machine, the program is compiled again.
 
     Raises:
-      ValueError: if the bytes are of another kind, or several devices are named.
+      ValueError: if the bytes are not a serialized executable, or if several devices are named.
     """
     from jitney.compiler.hlo.parse import parse_module
     from jitney.runtime.cache import disk_cache
@@ -139,12 +139,12 @@ def deserialize(owner: Client, serialized: bytes, devices: Sequence[Device]) -> 
         is_known = contents["format"] == _FORMAT
     except Exception as error:
         raise ValueError(
-            "deserialize_executable: the bytes are not an executable that serialize_executable has "
-            "returned"
+            "deserialize_executable: the bytes are not an executable returned by "
+            "serialize_executable"
         ) from error
     if not is_known:
         raise ValueError(
-            "deserialize_executable: the bytes were written by another version of this package: "
+            "deserialize_executable: the bytes were written by another version of this package; "
             "serialize the executable again"
         )
     module = parse_module(contents["text"])

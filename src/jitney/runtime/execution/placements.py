@@ -2,7 +2,7 @@
 
 Results of operands on one device are on that device. Results of operands on a mesh are sharded by
 the rules of `compiler.hlo.sharding_propagation`. Programs with operations over a mesh (slot `mesh`)
-run on its devices, even if all operands are uncommitted, and their results are on it.
+run on the devices of that mesh, even if all operands are uncommitted, and their results are on it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def on_its_mesh(closed: ClosedJaxpr, assignment: Assignment) -> Assignment:
         raise ValueError(
             "Received incompatible devices for jitted computation: arguments on device ids "
             f"{[d.id for d in assignment.devices]}, and shard_map over {mesh} on device ids "
-            f"{[d.id for d in devices]}. Move them to the same devices by jax.device_put"
+            f"{[d.id for d in devices]}. Move them to the same devices with jax.device_put"
         )
     return assignments.over(devices, assignment, len(closed.in_avals))
 
@@ -122,7 +122,7 @@ def check_axes(closed: ClosedJaxpr, assignment: Assignment) -> None:
             raise ValueError(
                 f"jit: result {i}, {aval.str_short()}, has Explicit axes of {place.mesh}, of "
                 f"{messages.counted(place.num_devices, 'device')}, but the program runs on "
-                f"{count}. Instead: set a mesh by jax.set_mesh, place an argument by "
+                f"{count}. Instead: set a mesh with jax.set_mesh, place an argument with "
                 "jax.device_put, or pass a Mesh of devices"
             )
 
@@ -263,7 +263,7 @@ def or_context_mesh(requests: RequestedShardings) -> RequestedShardings:
 def in_context(requests: RequestedShardings, knows_entered: bool) -> RequestedShardings:
     """Returns `requests`, or if there are none, a request for the context mesh.
 
-    If `knows_entered`, a mesh entered by `with` is the second choice.
+    If `knows_entered`, a mesh entered with a `with` statement is the second choice.
     """
     requests = or_on(get_mesh(), requests)
     return or_on(entered_mesh(), requests) if knows_entered else requests
@@ -279,8 +279,8 @@ def or_on(mesh: Mesh, requests: RequestedShardings) -> RequestedShardings:
 def settled(x: V, is_typed: bool = True) -> V | ArrayImpl:
     """Returns a result replicated on the context mesh, if there is one and `x` is uncommitted.
 
-    A fully replicated result is given a type on the mesh, too, if that has Explicit axes, unless
-    `is_typed` is False.
+    The type of a fully replicated result is placed on the mesh as well if the mesh has Explicit
+    axes, unless `is_typed` is False.
     """
     mesh = get_mesh()
     if mesh.empty or type(x) is not ArrayImpl or not x.aval.sharding.mesh.empty:
@@ -395,7 +395,7 @@ def _propagated(
 def _as_given(
     place: NamedSharding, ndim: int, operands: Sequence[Sharding | None]
 ) -> NamedSharding:
-    """Returns `place`, or an operand's equivalent sharding, whose spelling is kept."""
+    """Returns an operand's sharding that is equivalent to `place`, to keep its spelling; or `place`."""
     if not place.spec:
         return place
     for candidate in operands:
@@ -433,8 +433,8 @@ def partitioned_text(
     specs = _specs(module, shardings, results)
     if specs is None:
         raise ValueError(
-            'as_text("partitioned") needs an argument on a mesh: an array, or a ShapeDtypeStruct, '
-            "whose sharding is a NamedSharding, or in_shardings of jit"
+            'as_text("partitioned") needs an argument on a mesh: pass an array or a '
+            "ShapeDtypeStruct whose sharding is a NamedSharding, or set in_shardings of jit"
         )
     from jitney.compiler import pipeline
     from jitney.compiler.hlo.partition.text import print_partitioned
@@ -504,7 +504,7 @@ def _trimmed(spec: Spec, name_of: Mapping[str, Any]) -> PartitionSpec:
     return PartitionSpec(*[tuple([name_of[name] for name in names]) for names in spec])
 
 
-# --- operations that say themselves how their results are divided -----------------------------------
+# --- operations that define the shardings of their results ------------------------------------------
 
 
 def _types_of(*_: TensorType, types: Any, specs: object) -> list[TensorType]:

@@ -1,14 +1,15 @@
-"""Programs over several processes: each runs a program of its own on its blocks of the arrays.
+"""Programs over several processes, each of which runs its own program on its blocks of the arrays.
 
 A program on arrays on a mesh is partitioned among the grid of processes that own the mesh's devices
 (`process_grid`, `compiler.hlo.partition`). Collectives of the partitioned program are MPI calls
-(`participants`); a process's number is a constant in its program. Within a process the program is
-compiled like any other, for all of its threads: threads first, then one message per process.
+(`participants`); a process's number is a constant in its program. Within a process, the program is
+compiled like any other, for all threads of the process: a reduction first combines the results of
+threads, and then sends one message per process.
 
-All processes compile the same programs and call them in the same order. With each call that has
-collectives they compare what they are about to run, so that a difference is an error instead of a
-deadlock: a call announces what it is, and before its first message it reads the others'
-announcements.
+All processes must compile the same programs and call them in the same order. At each call that has
+collectives, they compare the programs that they are about to run, so that a mismatch raises an
+error instead of causing a deadlock: each process announces its program, and reads the others'
+announcements before its first message.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class ProcessProgram:
       places: the shardings of its results.
       wanted: the requested shardings of results on another mesh of the same devices, or None.
       windows: the slices of each operand that the process holds.
-      digest: the same for all processes that run the program.
+      digest: a digest of the program, which is the same in all processes that run it.
       name: the name of the program.
       participants: the processes that take part in its collectives; None if it has none.
     """
@@ -98,7 +99,7 @@ class ProcessProgram:
         ]
 
     def where_wanted(self, results: Sequence[Any]) -> list[Value]:
-        """Returns the results, moved to another mesh where that was requested."""
+        """Returns the results, moved to another mesh if that was requested."""
         return [
             x if place is None else x.placed(place)
             for x, place in zip(results, self.wanted, strict=True)
@@ -126,8 +127,8 @@ def build(
     mesh = placements.mesh_of(closed) or assignment.mesh
     if not isinstance(mesh, Mesh):
         raise ValueError(
-            f"jit({name}) is for devices of several processes that do not form a mesh: place its "
-            "arguments by a NamedSharding on a mesh of these devices (jax.make_mesh)"
+            f"jit({name}) runs on devices of several processes that do not form a mesh; give its "
+            "arguments a NamedSharding on a mesh of these devices (jax.make_mesh)"
         )
     grid = grid_of(mesh)
     places = placements.of_results(closed, assignment)

@@ -2,11 +2,11 @@
 
     pattern ::= aval | (code, ...)
 
-An aval stands for an uncommitted array of that type; the codes are those of the native core, of
-which "placed" stands for an array of a type with a placement. Patterns are made of the leaves and
-tree structure that a call was traced with, before the program runs: it may call Python functions
-that change the containers among the arguments. Results are put into their containers by a function
-made for their tree structure.
+An aval stands for an uncommitted array of that type. The native core defines the codes; for
+example, "placed" stands for an array with a type and a placement. Patterns are made from the leaves
+and the tree structure with which a call was traced, before the program runs, because it may call
+Python functions that change the containers among the arguments. Results are put into their
+containers by a function made for their tree structure.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Signature:
     """The form of the calls that a program handles.
 
     Attributes:
-      patterns: those of positional arguments, then of keyword arguments.
+      patterns: the patterns of positional arguments, followed by those of keyword arguments.
       names: the names of keyword arguments, sorted.
     """
 
@@ -65,8 +65,7 @@ def signature(
       tree: the structure of the non-static (positional, keyword) arguments.
       leaves: their leaves.
       types: the types of the leaves that the program was compiled for.
-      static: (position or name, key) of each static argument, where the key has its `value`; or
-        None.
+      static: (position or name, key) of each static argument, whose value is `key.value`; or None.
     """
     positional, named = tree.subtrees
     fixed = {where: _static(key.value) for where, key in static or ()}

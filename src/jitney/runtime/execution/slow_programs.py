@@ -1,4 +1,4 @@
-"""Warnings, with remedies, about programs that are slow to compile or to run; given at lowering."""
+"""Warnings, issued at lowering, about programs that are slow to compile or run, with remedies."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from jitney.core.util.record import field, record
 
 _Line = tuple[int, int]  # code object, offset of the instruction
 
-LONG_PROGRAM = 5_000  # equations from which on a program is searched for unrolled loops
-EQUAL_STEPS = 100  # repetitions of a line from which on it is in an unrolled loop
-MANY_ITERATIONS = 100  # from which on Python calls dominate the time of a loop
+LONG_PROGRAM = 5_000  # the minimum number of equations to search a program for unrolled loops
+EQUAL_STEPS = 100  # the minimum number of repetitions of a line in an unrolled loop
+MANY_ITERATIONS = 100  # the number of iterations at which Python calls dominate a loop's time
 LARGE_CONSTANTS = 100_000_000  # bytes
 
 
@@ -26,8 +26,8 @@ class _Survey:
 
     Attributes:
       operations: the number of equations.
-      longest: the program that has most of them.
-      constants: their sizes in bytes, by identity.
+      longest: the program with the most equations.
+      constants: the sizes of constants in bytes, by identity.
       host_call: a `pure_callback` that is called in each of many iterations, if there is one.
     """
 
@@ -54,8 +54,8 @@ def warn_of(closed: ClosedJaxpr, name: str) -> None:
         called = getattr(survey.host_call.params.get("callback"), "callback_func", None)
         what = f" of {source_info.fun_sourceinfo(called)}" if called is not None else ""
         performance.warn(
-            f"jit({name}): the pure_callback{what} is called in each iteration of a loop, which "
-            "runs Python each time. Instead: use the same function from jax.numpy, or make one "
+            f"jit({name}): the pure_callback{what} is called in each iteration of a loop, and runs "
+            "Python each time. Instead: use the same function from jax.numpy, or make one "
             "call outside of the loop for all iterations.",
             survey.host_call.source_info,
         )

@@ -2,8 +2,8 @@
 
 Each is installed at its first use: for operations as a trace over the evaluating one (see
 `core.tracing.trace.intercept_evaluation`), for programs as an interceptor of calls
-(`call_interceptors`). Primitives with an implementation by the user (`def_impl`) are not checked
-themselves, but what they call is.
+(`call_interceptors`). Primitives whose implementation is defined by the user (`def_impl`) are not
+checked, but the operations that they call are.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class TransferGuards(EvalTrace):
 class ValueChecks(EvalTrace):
     """A trace that checks results for NaN and infinities (`jax_debug_nans`, `jax_debug_infs`).
 
-    The results of compiled programs are checked where these are called.
+    The results of a compiled program are checked by its callers.
     """
 
     __slots__ = ()
@@ -199,7 +199,7 @@ def _intercept_on_mesh(context_meshes: int) -> None:
 
 
 def install() -> None:
-    """Registers each feature, so that it intercepts operations and calls from its first use on."""
+    """Registers each feature, which starts to intercept operations and calls when first used."""
     config.key_reuse_checks.installs(_check_key_reuse)
     config.transfer_checks.installs(_guard_transfers)
     config.value_checks.installs(partial(intercept_evaluation, ValueChecks))

@@ -28,7 +28,7 @@ _Entry = tuple["weakref.ref[ArrayImpl]", Mask, source_info.SourceInfo]
 
 
 class _State(threading.local):
-    inside = False  # an operation that is checked: its parts are not
+    inside = False  # whether an operation is being checked; its parts are not checked separately
 
 
 _state = _State()
@@ -79,7 +79,7 @@ def _watched(what: str, use: KeyUse, operands: Sequence[Any], run: Callable[[], 
     for i, x in enumerate(results):
         if _is_key_array(x):
             old = _mask(operands[sources[i]]) if i in sources else i not in use.new
-            # Masks are not followed into arrays of another shape.
+            # Masks are not propagated to arrays of another shape.
             _set_mask(
                 x, old if np.ndim(old) == 0 or np.shape(old) == x.shape else bool(np.all(old))
             )

@@ -1,8 +1,8 @@
 """`jax.sharding.no_collectives`: a context in which devices do not communicate along mesh axes.
 
 The checks cover operations on arrays whose types are sharded along Explicit axes, and collectives
-in `shard_map`, both as they are recorded and as they are evaluated. Along Auto axes the compiler
-communicates as it must.
+in `shard_map`, both when they are recorded and when they are evaluated. Along Auto axes, the
+compiler inserts communication as necessary.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def _check(
 def _error(name: str, axes: frozenset[Any], what: str) -> ForbiddenCollectiveError:
     listed = ", ".join(sorted(map(repr, axes)))
     return ForbiddenCollectiveError(
-        f"{name}: within jax.sharding.no_collectives devices do not communicate along {listed}, "
+        f"{name}: within jax.sharding.no_collectives, devices must not communicate along {listed}, "
         f"but the operation {what}. Keep the result sharded or unreduced (`out_sharding`), or "
-        "leave the context"
+        "call the operation outside of the context"
     )
 
 

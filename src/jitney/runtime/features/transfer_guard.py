@@ -1,10 +1,10 @@
 """`jax.transfer_guard`: finds unintended copies that a program makes.
 
-Devices share this machine's memory, so a transfer concerns where arrays belong, not a bus. It is
-*explicit* if the program requests it (`jax.device_put`), *implicit* if an operation or a jitted
-function has an operand that is elsewhere: a scalar or a NumPy array ("host to device"), or an array
-that has to go to another device. Data that go back to the host are read in place, so there is
-nothing to guard in that direction.
+Devices share the memory of this machine, so a transfer changes the device to which an array
+belongs, but moves no data over a bus. It is *explicit* if the program requests it
+(`jax.device_put`), and *implicit* if an operation or a jitted function has an operand elsewhere: a
+scalar or a NumPy array ("host to device"), or an array that has to move to another device. The host
+reads the data of arrays in place, so there is nothing to guard in that direction.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def check_operand(x: object, what: str) -> None:
       what: the name of the operation, for messages.
 
     Raises:
-      JaxRuntimeError: if it may not be transferred to the device.
+      JaxRuntimeError: if the operand may not be transferred to the device.
     """
     _guard(_HOST_TO_DEVICE, x, SingleDeviceSharding(client.default_device()), what)
 
@@ -76,7 +76,7 @@ def check_put(x: object, where: Sharding | None) -> None:
 
     Args:
       x: the value.
-      where: the target; None for its present place, or the default device.
+      where: the target; None for the current placement, or the default device.
 
     Raises:
       JaxRuntimeError: if it may not be transferred.

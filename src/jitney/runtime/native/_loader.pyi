@@ -1,4 +1,4 @@
-"""Types of the loader of machine code; `_loader.pyx` says what everything does."""
+"""Types of the loader of machine code; `_loader.pyx` documents them."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Types of the native core; `_native.pyx` says what everything does."""
+"""Types of the native core; `_native.pyx` documents them."""
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
