@@ -33,12 +33,12 @@ def test_programs_are_compiled_from_modules_and_texts():
 def test_what_is_no_program_for_a_device():
     with pytest.raises(jitney.errors.JaxRuntimeError, match="the text is not a program"):
         client.compile_and_load("zzz")
-    with pytest.raises(jitney.errors.JaxRuntimeError, match="takes a program"):
+    with pytest.raises(jitney.errors.JaxRuntimeError, match="expected a program"):
         client.compile_and_load(3)
     program = lowered().compiler_ir()
-    with pytest.raises(ValueError, match="for one device, but got 2"):
+    with pytest.raises(ValueError, match="expected one device, got 2"):
         client.compile_and_load(program, [device, device])
-    with pytest.raises(ValueError, match="for one device, but got 4"):
+    with pytest.raises(ValueError, match="expected one device, got 4"):
         client.compile_and_load(program, [device], get_compile_options(2, 2))
 
 
@@ -63,7 +63,7 @@ def test_executables_that_cannot_be_kept():
     with pytest.raises(ValueError, match="calls Python functions"):
         client.serialize_executable(executable)
     executable.module = None
-    with pytest.raises(ValueError, match="is not kept"):
+    with pytest.raises(ValueError, match="was not kept"):
         client.serialize_executable(executable)
 
 
