@@ -1,12 +1,12 @@
 # cython: language_level=3, freethreading_compatible=False
-"""Contexts that no signal can leave half entered or half left.
+"""Contexts that no signal can interrupt halfway through entry or exit.
 
-Python runs the handlers of signals before the first instruction of a Python function, and after each
-call. So an exception may begin in an `__exit__` that is written in Python before it has put anything
-back, and a generator's `finally` is run only when the generator is collected: later, over whatever is in
-force by then. Native `__enter__` and `__exit__` have no such gaps, and `with` has none around them. All
-state that a context puts in force and back is handled here, or by `try` and `finally` around plain
-assignments in one function.
+Python runs signal handlers before the first instruction of a Python function, and after each call. A
+handler can therefore raise an exception in an `__exit__` written in Python before it has restored
+anything. A generator's `finally` may run only when the generator is collected, and then overwrites
+settings made in the meantime. Native `__enter__` and `__exit__` methods have no such gaps, nor does the
+`with` statement around them. All state that a context sets and restores is handled here, or by `try`
+and `finally` around plain assignments in one function.
 """
 
 cimport cython
@@ -16,19 +16,19 @@ import functools
 
 @cython.auto_pickle(False)
 cdef class Within:
-    """Within the context, attributes of an object have other values.
+    """A context in which attributes of an object have other values.
 
-    A subclass may find the values when the context is entered: `find`. One object can be entered again
-    while it is in force, and decorates functions.
+    A subclass can compute the values when the context is entered, by overriding `find`. A context can
+    be entered again while it is active, and can be used as a decorator.
 
     Args:
       owner: the object.
-      names: of the attributes.
-      values: for each of them, the one in the context.
-      result: what `with ... as` gives.
+      names: the names of the attributes.
+      values: the value of each attribute within the context.
+      result: the value of `with ... as`.
 
     Attributes:
-      after: called, if not None, when the attributes have been put back.
+      after: called, if not None, when the attributes have been restored.
     """
 
     cdef public object owner
@@ -36,7 +36,7 @@ cdef class Within:
     cdef public tuple values
     cdef public object result
     cdef public object after
-    cdef tuple _outer  # what to put back, and the same of the entry before, if this is entered again
+    cdef tuple _outer  # the values to restore, and the `_outer` of an enclosing entry of this context
 
     def __init__(self, owner, tuple names not None, tuple values=(), result=None, /):
         self.owner = owner
@@ -46,16 +46,16 @@ cdef class Within:
 
     @property
     def is_entered(self):
-        """Whether this is in force."""
+        """Whether the context is active."""
         return self._outer is not None
 
     @classmethod
     def __class_getitem__(cls, result):
-        """The class: what `with ... as` gives is for type checkers alone."""
+        """Returns the class: the type of the result of `with ... as` is for type checkers only."""
         return cls
 
     def find(self):
-        """The values, and what `with ... as` gives; may raise, as nothing has been changed yet."""
+        """Returns (values, result); may raise an error, as nothing has been changed yet."""
         return self.values, self.result
 
     def __enter__(self):
@@ -69,7 +69,7 @@ cdef class Within:
         else:
             values, result = self.find()
         if len(values) != n:
-            raise ValueError(f"{n} attributes, but {len(values)} values")
+            raise ValueError(f"expected one value for each of {n} attributes, got {len(values)}")
         if n == 1:  # most are of one
             name = names[0]
             self._outer = (getattr(owner, name), self._outer)
@@ -85,7 +85,7 @@ cdef class Within:
         cdef tuple saved = self._outer
         cdef Py_ssize_t n = len(names), i
         if saved is None:
-            raise RuntimeError("a context is left that was not entered")
+            raise RuntimeError("cannot exit a context that was not entered")
         self._outer = saved[1]
         if n == 1:
             setattr(self.owner, names[0], saved[0])
@@ -96,7 +96,7 @@ cdef class Within:
             self.after()
 
     def __call__(self, function):
-        """`function`, each call of it within a context of its own."""
+        """Returns `function` as a function whose calls each run within a new context."""
         @functools.wraps(function)
         def within(*args, **kwargs):
             with self.again():
@@ -105,7 +105,7 @@ cdef class Within:
         return within
 
     def again(self):
-        """A context like this, not entered: threads may run a decorated function at once."""
+        """Returns a copy that is not entered, as several threads may run a decorated function."""
         cdef Within other = type(self).__new__(type(self))
         other.owner, other.names = self.owner, self.names
         other.values, other.result, other.after = self.values, self.result, self.after
@@ -117,11 +117,11 @@ cdef class Within:
 
 @cython.auto_pickle(False)
 cdef class Setting:
-    """Within the context, a variable of `contextvars` has another value."""
+    """A context in which a `contextvars` variable has another value."""
 
     cdef object _variable
     cdef object _value
-    cdef tuple _tokens  # of the entry, and of those before it
+    cdef tuple _tokens  # the tokens of this entry and of enclosing ones
 
     def __init__(self, variable, value, /):
         self._variable = variable
@@ -155,15 +155,15 @@ cdef class Between:
 
 @cython.auto_pickle(False)
 cdef class Owned:
-    """Something foreign that is released once: by `release`, at the end of a context, or when it is dropped.
+    """A foreign resource that is released once: by `release`, when a context exits, or when dropped.
 
     Args:
-      acquire: a native function whose result is it.
-      free: a native function of it.
-      *args, **kwargs: of `acquire`.
+      acquire: a native function that returns the resource.
+      free: a native function that releases it.
+      *args, **kwargs: the arguments of `acquire`.
 
     Attributes:
-      value: it; None once it is released.
+      value: the resource; None once it is released.
     """
 
     cdef readonly object value
@@ -174,7 +174,7 @@ cdef class Owned:
         self.value = acquire(*args, **kwargs)
 
     def release(self):
-        """Releases it, unless that was done."""
+        """Releases the resource, unless it has been released."""
         value, self.value = self.value, None
         if value is not None:
             self._free(value)
@@ -190,10 +190,10 @@ cdef class Owned:
 
 
 def enter(self):
-    """`__enter__` of an object: enters `self._new_context()`, and notes it in `self._contexts.entered`.
+    """Implements `__enter__`: enters `self._new_context()` and records it in `self._contexts.entered`.
 
-    `_contexts` is an object of the thread, whose `entered` is a tuple, innermost last. It is not a property:
-    no code in Python may run when a context is left.
+    `_contexts` is a thread-local object; its attribute `entered` is a tuple of contexts, innermost last.
+    It is not a property, because no Python code may run when a context exits.
     """
     cdef Within context = <Within?>self._new_context()
     place = self._contexts
@@ -204,11 +204,11 @@ def enter(self):
 
 
 def entered(self):
-    """`__enter__` of what was entered when it was made."""
+    """Implements `__enter__` of an object that was entered when it was created."""
 
 
 def leave(self, kind, error, traceback):
-    """`__exit__` of an object: leaves the context that the thread entered last by `enter`."""
+    """Implements `__exit__`: leaves the context that the thread last entered with `enter`."""
     place = self._contexts
     *outer, context = place.entered
     place.entered = tuple(outer)

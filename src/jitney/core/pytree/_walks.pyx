@@ -1,8 +1,9 @@
 # cython: language_level=3
-"""Walks over pytrees: taking them apart, putting them together, comparing structures.
+"""Traversals of pytrees: flattening, unflattening, and comparison of structures.
 
-The kinds of containers are `registry`'s; `treedef` hands them over (`start`) and has what else there is
-to a structure. Trees are as deep as Python's recursion limit allows, and raise RecursionError beyond.
+`registry` defines the kinds of containers. `treedef` passes them to `start`, and defines the other
+methods of structures. Trees may be as deep as Python's recursion limit permits; deeper ones raise
+RecursionError.
 """
 
 cimport cython
@@ -16,7 +17,7 @@ cdef extern from "Python.h":
     void Py_LeaveRecursiveCall()
     PyObject *PyTuple_GET_ITEM(tuple, Py_ssize_t)  # borrowed
 
-# What `start` is given.
+# The arguments of `start`.
 cdef type _treedef = None
 cdef dict _kinds = None
 cdef set _leaf_types = None
@@ -30,19 +31,19 @@ cdef Structure _none = None
 cdef Structure _no_keywords = None
 
 # (kind, data, number of leaves) or (kind, data, *ids of the children's structures) -> structure. The
-# values keep the children alive, so the ids stay theirs. Bounded by starting anew: it only saves time.
+# values keep the children alive, so the ids are not reused. When the table is full, it is emptied.
 cdef dict _interned = {}
 cdef enum:
     MAX_INTERNED = 4096
-# kind -> the interned structure of such a container that was met last: the next is likely to have it.
+# kind -> the last interned structure of such a container, which the next one is likely to have.
 cdef dict _last = {}
 
 
 cdef class Structure:
-    """A node of the structure of a pytree; `treedef.PyTreeDef` is the one class of these.
+    """A node of the structure of a pytree; `treedef.PyTreeDef` is the only subclass.
 
     Attributes:
-      kind: how the outermost container is put together; None for a leaf.
+      kind: the kind of the outermost container; None for a leaf.
       data: its static data (for dictionaries the keys, in order).
       subtrees: the structures of its children.
       num_leaves: the number of leaves.
@@ -61,7 +62,7 @@ cdef class Structure:
     cdef bint _is_hashed
 
     def unflatten(self, leaves):
-        """The tree of this structure with `leaves`.
+        """Returns the tree with this structure and `leaves`.
 
         Raises:
           ValueError: if there are too few or too many leaves.
@@ -81,10 +82,10 @@ cdef class Structure:
         return _build(self, given, &position)
 
     def flatten_up_to(self, tree):
-        """The parts of `tree` at this structure's leaves.
+        """Returns the subtrees of `tree` at this structure's leaves.
 
         Raises:
-          ValueError: if this structure is not a prefix of that of `tree`.
+          ValueError: if this structure is not a prefix of the structure of `tree`.
         """
         cdef list out = []
         _flatten_up_to(self, tree, out)
@@ -98,7 +99,7 @@ cdef class Structure:
         return _equal(self, <Structure>other)
 
     def __hash__(self):
-        # The static data of registered classes stay out of it: they need not be hashable.
+        # The static data of registered classes are not hashed, as they need not be hashable.
         if not self._is_hashed:
             kind = self.kind
             keys = self.data if kind is not None and kind.data_is_keys else None
@@ -108,7 +109,7 @@ cdef class Structure:
 
 
 def start(type treedef, dict kinds, set leaf_types, find_kind, refusals):
-    """Hands over what walks need of Python, and gives the structure of a leaf.
+    """Sets the Python objects that traversals use, and returns the structure of a leaf.
 
     Args:
       treedef: the class of structures.
@@ -150,8 +151,8 @@ cdef Structure _new(object kind, object data, tuple subtrees, bint flat, bint in
 
 
 cdef bint _is_internable(object kind, object data):
-    # Keys that are equal but of different types (1 and True) would be taken for each other, so of
-    # dictionaries only those with strings as keys are interned.
+    # Equal keys of different types (1 and True) would be confused, so only dictionaries with string
+    # keys are interned.
     if data is None:
         return True
     if kind is not _dict_kind:
@@ -172,7 +173,7 @@ cdef tuple _key(object kind, object data, tuple subtrees, bint flat):
 
 
 cpdef Structure make_node(object kind, object data, tuple subtrees):
-    """A container of kind `kind` with static data `data`."""
+    """Returns the structure of a container of kind `kind` with static data `data`."""
     cdef bint flat = True, interned = True
     cdef Structure t
     for t in subtrees:
@@ -200,26 +201,26 @@ cpdef Structure make_node(object kind, object data, tuple subtrees):
 
 
 def flatten(tree):
-    """(leaves, structure) of `tree`."""
+    """Returns (leaves, structure) of `tree`."""
     cdef list leaves = []
     return leaves, _flatten(tree, leaves)
 
 
 def flatten_until(tree, is_leaf):
-    """(leaves, structure) of `tree`, where whatever `is_leaf` holds for is a leaf.
+    """Returns (leaves, structure) of `tree`; nodes for which `is_leaf` is true are leaves.
 
     Raises:
-      ValueError: if `is_leaf` gives something else than a bool.
+      ValueError: if `is_leaf` returns a value that is not a bool.
     """
     cdef list leaves = []
     return leaves, _flatten_until(tree, is_leaf, leaves)
 
 
 def checked_pair(out):
-    """What a user's function for taking a container apart gave: (children, data), children a tuple.
+    """Returns the result of a user's flattening function as (tuple of children, data).
 
     Raises:
-      ValueError: if it is something else.
+      ValueError: if the result has another form.
     """
     if type(out) is not tuple or len(<tuple>out) != 2:
         raise ValueError(
@@ -246,7 +247,7 @@ cdef object _kind_of(object t):
 
 
 cdef tuple _children(object kind, object tree):
-    """(children as a tuple, static data)."""
+    """Returns (children as a tuple, static data)."""
     if kind is _tuple_kind:
         return tree, None
     if kind is _list_kind:
@@ -277,20 +278,20 @@ cdef tuple _dict_children(dict tree):
 
 
 cdef tuple _values(dict tree, tuple keys):
-    """The values, if the dictionary has just these keys in this order; otherwise None."""
+    """Returns the values if the dictionary has exactly these keys in this order; otherwise None."""
     cdef Py_ssize_t position = 0, i = 0, n = len(keys)
     cdef PyObject *key
     cdef PyObject *value
     if len(tree) != n:
         return None
-    # An allocation may collect garbage, and so run code that changes the dictionary: what is looked at
-    # before it does not hold after it. From there on nothing else runs.
+    # An allocation can trigger garbage collection, which may run code that changes the dictionary.
+    # Therefore the dictionary is inspected after the allocation; no other code runs from then on.
     cdef tuple values = PyTuple_New(n)
     if len(tree) != n:
         return None
     while PyDict_Next(tree, &position, &key, &value):
         if key != PyTuple_GET_ITEM(keys, i):
-            return None  # and drops the values, of which some are not set
+            return None  # this frees the values, some of which are not set
         Py_INCREF(<object>value)
         PyTuple_SET_ITEM(values, i, <object>value)
         i += 1
@@ -322,7 +323,7 @@ cdef Structure _flatten(object tree, list leaves):
         data = pair[1]
     cdef PyObject *last = PyDict_GetItem(_last, kind)
     cdef Structure likely = <Structure>last if last != NULL else _leaf
-    cdef list others = None  # structures of children, from where they are not the likely ones
+    cdef list others = None  # structures of children, from the first unexpected one on
     cdef Py_ssize_t i, n = len(children), m = len(likely.subtrees)
     cdef Structure found
     for i in range(n):
@@ -420,7 +421,7 @@ cdef dict _dict(tuple keys, tuple values):
 
 
 cdef object _build(Structure tree, tuple leaves, Py_ssize_t *position):
-    """The tree of the next leaves; no leaf itself, nor flat."""
+    """Returns the tree of the next leaves; the structure is neither a leaf nor flat."""
     cdef list parts = []
     cdef Structure t
     cdef Py_ssize_t first

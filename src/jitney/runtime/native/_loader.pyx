@@ -20,7 +20,7 @@ cdef extern from "<dlfcn.h>" nogil:
 
 
 cdef uint64_t _resolve(void *context, const char *name) noexcept:
-    """The address of what `name` stands for: as the image was told, or a function of the process."""
+    """Returns the address of the symbol `name`, defined by the image's `known` or by the process."""
     cdef CodeImage image = <CodeImage>context
     try:
         found = image.known.get((<bytes>name).decode())
@@ -40,11 +40,11 @@ cdef void _define(void *context, const char *name, uint64_t address) noexcept:
 
 
 cdef class CodeImage:
-    """An object file of LLVM's in memory, ready to run; its pages go with it.
+    """An LLVM object file in memory, ready to run; its pages are freed with this object.
 
     Attributes:
-      functions: addresses of the functions that it defines.
-      size: bytes of memory.
+      functions: the addresses of the functions that it defines.
+      size: its size in memory, in bytes.
 
     Raises:
       ValueError: if `data` is damaged, is for another machine, or needs a symbol that neither `known`
@@ -73,5 +73,5 @@ cdef class CodeImage:
 
 
 def can_load_code():
-    """Whether there is a `CodeImage` on this system."""
+    """Returns whether `CodeImage` is supported on this system."""
     return bool(jt_can_load())

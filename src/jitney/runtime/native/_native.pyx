@@ -1,17 +1,17 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, freethreading_compatible=False
-"""What has to be fast from Python: storage of arrays, their operators, calls of compiled functions.
+"""The performance-critical core: storage of arrays, their operators, calls of compiled functions.
 
-`NativeArray` holds an array's buffer and type and does arithmetic on arrays of one type; `FastFunction`
-calls a compiled program whose signature it has seen before. Both hand everything else to the Python
-code that is set by `configure`.
+`NativeArray` holds an array's buffer and type, and does arithmetic on arrays of the same type.
+`FastFunction` calls compiled programs whose signatures it has seen before. Both delegate everything
+else to the Python code that `configure` sets.
 
-The parts of this module reach each other's objects without a step in between:
+The module consists of several files, which access each other's objects directly:
 
-    pool.pxi         threads of a device, and what they share
+    pool.pxi         threads of a device, and the work that they share
     buffer.pxi       memory of a device
     arrays.pxi       arrays and their operators
     program.pxi      compiled programs
-    queues.pxi       their calls, and the queue of a device
+    queues.pxi       calls of programs, and the queues of devices
     fast_calls.pxi   calls of known signatures
 """
 
@@ -131,8 +131,8 @@ cdef object _state = None  # the thread-local trace state
 cdef object _eval_trace = None
 cdef object _array_type = None  # the class of arrays made here
 cdef object _epoch = None  # function: epoch of the configuration
-cdef object _host_device = None  # the device of arrays that are made of NumPy's, if it is always the same
-cdef object _find_device = None  # function: that device here and now
+cdef object _host_device = None  # the device of arrays made from NumPy arrays, if it is fixed
+cdef object _find_device = None  # function that returns this device, if it is not fixed
 cdef object _set_errors = None  # the context variable of NumPy's error handling, and its quiet value
 cdef object _quiet = None
 
@@ -145,23 +145,23 @@ def configure(state, eval_trace, array_type, epoch, find_device):
 
 
 def use_device(device):
-    """Sets the device of new arrays; None to have it asked for at each of them."""
+    """Sets the device of new arrays; if None, it is determined anew for each array."""
     global _host_device
     _host_device = device
 
 
 cdef inline object _device_of_new():
-    """The device of arrays that are put nowhere in particular."""
+    """Returns the device of arrays without a placement."""
     return _find_device() if _host_device is None else _host_device
 
 
 def blas_guard_addresses():
-    """Addresses of `void enter(void)` and `void leave(void)`, between which BLAS has one thread."""
+    """Returns the addresses of `void enter(void)` and `void leave(void)`; see the next two functions."""
     return <uintptr_t>&jt_blas_enter, <uintptr_t>&jt_blas_leave
 
 
 def blas_enter():
-    """Keeps BLAS to one thread until as many calls of `blas_leave`."""
+    """Restricts BLAS to one thread until `blas_leave` has been called as often as this function."""
     jt_blas_enter()
 
 
@@ -171,14 +171,15 @@ def blas_leave():
 
 
 def blas_add(uintptr_t setter):
-    """Makes a library known by the address of `int set_num_threads(int)`, which returns the number before."""
+    """Registers a library by the address of its `int set_num_threads(int)`, which returns the old number."""
     jt_blas_add(<jt_blas_setter>setter)
 
 
 def keep_freed_memory():
     """Lets the allocator keep freed blocks of up to 32 MB instead of giving their pages back.
 
-    The first touch of a fresh page costs more than most kernels spend on it. glibc's can be told so.
+    The first access to a new page costs more than most kernels spend on the page. Only glibc's
+    allocator has this setting.
     """
     jt_keep_freed_memory()
 
@@ -190,7 +191,7 @@ def use_error_state(variable, quiet):
 
 
 def threefry(cnp.ndarray k0, cnp.ndarray k1, cnp.ndarray x0, cnp.ndarray x1):
-    """Hashes the words (x0, x1) in place: contiguous, of dtype uint32, and of one size, or keys of one."""
+    """Hashes the words (x0, x1) in place; all are contiguous uint32 arrays of one size, or keys of size 1."""
     cdef Py_ssize_t n = cnp.PyArray_SIZE(x0)
     cdef size_t step = 0 if cnp.PyArray_SIZE(k0) == 1 else 1
     assert cnp.PyArray_SIZE(x1) == n and cnp.PyArray_SIZE(k0) == cnp.PyArray_SIZE(k1)

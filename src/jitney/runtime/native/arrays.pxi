@@ -1,11 +1,11 @@
 # Arrays and their operators; a part of `_native.pyx`.
 
 cdef class NativeArray:
-    """An array: its type, where it was put, and the buffer that it lies in.
+    """An array: its type, its placement, and the buffer that holds its data.
 
     Attributes:
       aval: its ShapedArray.
-      placement: where the user put it; None where the user did not.
+      placement: its sharding if it is committed, else None.
     """
 
     cdef Buffer buffer
@@ -19,11 +19,11 @@ cdef class NativeArray:
 
     @property
     def _value(self):
-        """The data, a read-only ndarray; waits for them.
+        """The data, a read-only ndarray; reading it waits until the data are computed.
 
         Raises:
-          RuntimeError: if they were given up.
-          BaseException: what the call that was to compute them failed with.
+          RuntimeError: if the array was deleted or donated.
+          BaseException: the error of the call that should have computed the data.
         """
         if _is_at_hand(self.buffer):
             return self.buffer.data
@@ -36,20 +36,20 @@ cdef class NativeArray:
 
     @property
     def _buffers(self):
-        """The buffer of each device that the array lies on."""
+        """The buffer of each device that holds the array."""
         return (self.buffer,)
 
     def __getbuffer__(self, Py_buffer *buffer, int flags):
-        # NumPy drops what is raised here and tries `__array__`, which has to raise what the handler of
-        # a signal raises while data are waited for.
+        # NumPy ignores errors that are raised here and calls `__array__`, which must then raise the
+        # exception of a signal handler that has interrupted the wait for the data.
         value = self.buffer.data
         if self.buffer.ready is not None:
-            self.buffer.ready.dropped = None  # of an earlier use, which has raised it
+            self.buffer.ready.dropped = None  # the error of an earlier use, which has raised it
         if (
             not _is_at_hand(self.buffer)
             or not isinstance(self.aval.dtype, cnp.dtype)
             or cnp.PyArray_NDIM(<cnp.ndarray>value) != len(self.aval.shape)
-            # A window: the whole is on devices of several processes.
+            # The data are a window of an array on devices of several processes.
             or (self.placement is not None and value.shape != self.aval.shape)
         ):
             try:
@@ -61,7 +61,7 @@ cdef class NativeArray:
         try:
             PyObject_GetBuffer(value, buffer, flags)
         except ValueError as error:
-            raise BufferError(f"an array of {self.aval} gives no buffer: {error}") from None
+            raise BufferError(f"cannot export a buffer of an array of type {self.aval}: {error}") from None
 
     def __releasebuffer__(self, Py_buffer *buffer):
         pass
@@ -85,7 +85,7 @@ cdef class NativeArray:
         return _arithmetic(self, other, "__rmul__", np_multiply, True)
 
 
-cdef Py_ssize_t _arrays_made = 0  # by all threads; differences tell how much work a call is
+cdef Py_ssize_t _arrays_made = 0  # by all threads; differences estimate the work of a call
 
 
 cdef inline NativeArray _new_array_of(Buffer buffer, object aval):
@@ -98,7 +98,10 @@ cdef inline NativeArray _new_array_of(Buffer buffer, object aval):
 
 
 def array_from_numpy(value, aval):
-    """An array over `value`, which must not be written to any more; a NumPy scalar is taken, too."""
+    """Returns an array that shares the memory of `value`, an ndarray or a NumPy scalar.
+
+    The memory must not be written to afterwards.
+    """
     if type(value) is not cnp.ndarray:
         value = np.asarray(value)
     PyArray_CLEARFLAGS(<cnp.ndarray>value, cnp.NPY_ARRAY_WRITEABLE)
@@ -106,13 +109,15 @@ def array_from_numpy(value, aval):
 
 
 def placed_array(cnp.ndarray value not None, aval, placement, device):
-    """An array over `value`, which must not be written to any more, where `placement` says.
+    """Returns an array with a placement that shares the memory of `value`.
+
+    The memory must not be written to afterwards.
 
     Args:
       value: the whole array, or this process's window of it.
       aval: its type.
       placement: its sharding.
-      device: the first device of that, or of those which are this process's.
+      device: the first device of the sharding that belongs to this process.
     """
     cdef NativeArray array
     PyArray_CLEARFLAGS(value, cnp.NPY_ARRAY_WRITEABLE)
@@ -122,16 +127,16 @@ def placed_array(cnp.ndarray value not None, aval, placement, device):
 
 
 cdef inline Buffer _awaited(NativeArray x):
-    """The buffer of an array, whose data are there or were given up."""
+    """Returns the buffer of an array, waiting until its data are computed or deleted."""
     if x.buffer.ready is not None:
         _wait(x.buffer)
     return x.buffer
 
 
 def host_data(x):
-    """The data of an array that was not put anywhere; None otherwise. Waits for them.
+    """Returns the data of an array without a placement, waiting for them; None for other values.
 
-    None as well while there is a context mesh: results are put there.
+    The result is also None while there is a context mesh, on which results are placed.
     """
     if (
         type(x) is _array_type
@@ -144,7 +149,7 @@ def host_data(x):
 
 
 def eager_data(x):
-    """The same outside of any trace; None within one."""
+    """Returns `host_data(x)` outside of any trace, and None within a trace."""
     if (
         type(x) is _array_type
         and not _context_meshes
@@ -164,40 +169,40 @@ cdef object np_subtract = np.subtract
 cdef object np_multiply = np.multiply
 
 cdef dict _slow_operators = {}
-cdef bint _keys_are_watched = False  # whether keys ever were to be used but once
-cdef long _context_meshes = 0  # of `set_mesh`, in all threads
-cdef bint _values_are_checked = False  # whether NaN and infinities ever were to be errors
+cdef bint _keys_are_watched = False  # whether key reuse checks were ever enabled
+cdef long _context_meshes = 0  # the number of context meshes (`set_mesh`) in all threads
+cdef bint _values_are_checked = False  # whether checks for NaN or infinities were ever enabled
 cdef bint _is_wide = False  # whether x64 was ever enabled
 
 cdef enum:
-    SHARED_FROM = 131072  # elements from which the runtime's threads share a function of NumPy's
+    SHARED_FROM = 131072  # elements from which the runtime's threads share the work of a NumPy function
 
 
 def set_operator(name, function):
-    """Sets the Python function for an operator where native code does not do it."""
+    """Sets the Python function that implements an operator when native code cannot."""
     _slow_operators[name] = function
 
 
 def check_values():
-    """From now on Python does all arithmetic: it looks for NaN, and applies transfer guards."""
+    """Leaves all arithmetic to Python from now on, to check for NaN and apply transfer guards."""
     global _values_are_checked
     _values_are_checked = True
 
 
 def use_wide_scalars():
-    """From now on Python promotes weakly typed arrays and numbers: arrays may be narrower than those."""
+    """Leaves promotion of weak types to Python from now on, as arrays may be narrower than numbers."""
     global _is_wide
     _is_wide = True
 
 
 def set_context_meshes(long number):
-    """Sets the number of context meshes: while there is one, no shortcut is taken with arrays on none."""
+    """Sets the number of context meshes; while there is one, arrays without a mesh take no shortcut."""
     global _context_meshes
     _context_meshes = number
 
 
 def watch_keys():
-    """From now on no shortcut is taken with keys, so that operations can watch their use."""
+    """Disables shortcuts for keys from now on, so that operations can track their use."""
     global _keys_are_watched
     _keys_are_watched = True
 
@@ -205,9 +210,9 @@ def watch_keys():
 cdef object _arithmetic(
     NativeArray x, object other, str operator, object ufunc, bint is_reflected
 ):
-    """Arithmetic of an array with one of its type and place, or with a Python number, by NumPy.
+    """Applies a NumPy function to an array and an array of the same type and placement, or a number.
 
-    All else is done by the operator's Python function: see `_operand`.
+    In all other cases, it calls the operator's Python function; see `_operand`.
     """
     cdef object value, token, operand
     cdef NativeArray placed
@@ -236,11 +241,12 @@ cdef object _arithmetic(
 
 
 cdef inline object _operand(NativeArray x, object other):
-    """`other` as NumPy takes it beside the data of `x`; None if arithmetic is not NumPy's here.
+    """Returns `other` as an operand for NumPy, together with `x`; None if NumPy must not be used.
 
-    So it is on two arrays of one type, but for booleans and subclasses, and on an array and a number
-    that its type can hold. Elements of 64 bits and numbers are left to Python, which heeds
-    `jax_enable_x64`; large arrays and numbers as well, which the runtime's threads share there.
+    NumPy is used for two arrays of the same type, except booleans and subclasses, and for an array and
+    a number that its type can represent. Arrays of 64-bit elements with numbers are left to Python,
+    which respects `jax_enable_x64`; so are large arrays with numbers, on which the runtime's threads
+    share the work.
     """
     cdef Buffer mine = x.buffer, its
     cdef cnp.ndarray a
@@ -276,13 +282,13 @@ cdef inline object _operand(NativeArray x, object other):
 
 
 cdef bint _is_sum(aval):
-    """Whether values of a type are unreduced sums over devices, which few operations take."""
+    """Returns whether values of a type are unreduced sums over devices, which few operations accept."""
     sharding = aval._sharding
     return sharding is not None and bool(sharding.spec.unreduced)
 
 
 cdef inline bint _holds(cnp.ndarray a, object number):
-    """Whether a whole number is one of int32, and of the elements' type: integers of up to 32 bits."""
+    """Returns whether int32 can hold an integer, and so can `a` if its dtype is an integer dtype."""
     cdef int overflow = 0
     cdef int bits = 8 * <int>cnp.PyArray_ITEMSIZE(a)
     cdef long long value = PyLong_AsLongLongAndOverflow(number, &overflow)
@@ -294,6 +300,6 @@ cdef inline bint _holds(cnp.ndarray a, object number):
 
 
 cdef inline bint _is_plain(cnp.ndarray a):
-    """Whether elements are of a built-in number type but bool, and uint64, which carries keys."""
+    """Returns whether the dtype is a built-in number type other than bool and uint64 (used for keys)."""
     cdef int kind = cnp.PyArray_TYPE(a)
     return cnp.NPY_BOOL < kind <= cnp.NPY_DOUBLE and kind != cnp.NPY_UINT64

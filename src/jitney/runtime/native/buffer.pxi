@@ -1,4 +1,4 @@
-# Memory of devices, and the arrays that lie in it; a part of `_native.pyx`.
+# Memory of devices, and the ndarrays in it; a part of `_native.pyx`.
 
 from cpython.object cimport PyTypeObject
 
@@ -9,14 +9,14 @@ cdef extern from "Python.h":
 cdef extern from "numpy/arrayobject.h":
     PyObject *PyArray_BASE(cnp.ndarray array)
 
-# Bytes below which NumPy keeps freed memory at hand, and lines of the cache matter little.
+# Below this size in bytes, NumPy reuses freed memory, and alignment to cache lines matters little.
 cdef enum:
     SMALL = 1024
 
 @cython.final
 @cython.freelist(64)
 cdef class _Memory:
-    """The base of an array: what its data lies in, and is given back with."""
+    """The base object of an ndarray, which owns its memory and frees it."""
 
     cdef void *start
 
@@ -25,7 +25,7 @@ cdef class _Memory:
 
 
 cdef object _new_array(int nd, cnp.npy_intp *dims, object descr):
-    """An array without contents, at the beginning of a line of the cache if it is not small."""
+    """Returns an uninitialized ndarray, aligned to a cache line unless it is small."""
     cdef Py_ssize_t nbytes = (<cnp.dtype>descr).itemsize
     cdef int k
     for k in range(nd):
@@ -47,11 +47,11 @@ cdef object _new_array(int nd, cnp.npy_intp *dims, object descr):
 
 
 def empty(tuple shape, descr):
-    """An array of `shape` and dtype `descr` without contents, where vectors lie in lines of the cache."""
+    """Returns an uninitialized ndarray of `shape` and dtype `descr`, aligned for vectors."""
     cdef cnp.npy_intp dims[64]
     cdef int k
     if len(shape) > 64:
-        raise ValueError(f"NumPy's arrays have at most 64 axes; an array was to have {len(shape)}")
+        raise ValueError(f"expected at most 64 axes, the limit of NumPy, but got {len(shape)}")
     for k in range(len(shape)):
         dims[k] = shape[k]
     return _new_array(<int>len(shape), dims, descr)
@@ -61,9 +61,9 @@ def empty(tuple shape, descr):
 @cython.no_gc  # refers to no array
 @cython.freelist(64)
 cdef class Buffer:
-    """Memory of one device that an array, or its part there, lies in.
+    """Memory of one device that holds an array, or a part of an array.
 
-    Arrays do not share buffers, though buffers may share memory: each is given up for itself.
+    Arrays do not share buffers, though buffers may share memory: each is deleted separately.
 
     Attributes:
       device: the device that owns the memory.
@@ -71,37 +71,37 @@ cdef class Buffer:
         was donated; else None.
     """
 
-    cdef object data  # a read-only ndarray; None once it is given up
-    cdef Call ready  # the call that computes the data; None if they are there
+    cdef object data  # a read-only ndarray; None once it is deleted
+    cdef Call ready  # the call that computes the data; None if they are computed
     cdef readonly object device
     cdef public object given_to
 
     @property
     def is_deleted(self):
-        """Whether the data were given up: deleted, or donated to a call."""
+        """Returns whether the data were deleted, or donated to a call."""
         return self.data is None
 
     @property
     def is_ready(self):
-        """Whether the data are computed, or given up."""
+        """Returns whether the data are computed or deleted."""
         return self.ready is None or self.ready.is_done() or self.data is None
 
     def delete(self):
-        """Gives the data up; calls that read them hold them until they are done."""
+        """Deletes the data; calls that read them keep them alive until they end."""
         self.data = None
         self.ready = None
 
     def wait(self):
-        """The data, computed: an ndarray; None if they were given up.
+        """Waits for the data and returns them as an ndarray; None if they were deleted.
 
         Raises:
-          BaseException: what the call that was to compute them failed with.
+          BaseException: the error of the call that should have computed the data.
         """
         return _wait(self)
 
 
 cdef inline Buffer _new_buffer(object data, object device):
-    """A buffer of data that are there: a read-only ndarray."""
+    """Returns a buffer of computed data, a read-only ndarray."""
     cdef Buffer buffer = Buffer.__new__(Buffer)
     buffer.data = data
     buffer.device = device
@@ -109,7 +109,7 @@ cdef inline Buffer _new_buffer(object data, object device):
 
 
 cdef inline bint _is_at_hand(Buffer buffer) except -1:
-    """Whether the data are there and in NumPy's hands, so that nothing is to be waited for."""
+    """Returns whether the data are computed and accessible to NumPy without waiting."""
     return type(buffer.data) is cnp.ndarray and (buffer.ready is None or _has_arrived(buffer))
 
 
@@ -122,8 +122,8 @@ cdef object _wait(Buffer buffer):
 
 
 cdef bint _is_spare(Buffer buffer, int known) noexcept:
-    """Whether the memory of a buffer, to whose array `known` references are accounted for, has no other
-    user: it is the array's own, and there is no view of it."""
+    """Returns whether the memory of a buffer has no other user: it belongs to the buffer's ndarray, which
+    has no views, and `known` references to the ndarray are accounted for."""
     cdef PyObject *data
     cdef PyObject *base
     if buffer is None or buffer.data is None or type(buffer.data) is not cnp.ndarray:

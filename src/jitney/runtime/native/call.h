@@ -51,7 +51,7 @@ static void jt_fail(jt_call *call) {
 /* Raises what the call has failed with, once; -1. The thread holds Python's lock. */
 static int jt_raise(jt_call *call) {
     if (call->type == NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "a compiled program failed without saying why");
+        PyErr_SetString(PyExc_RuntimeError, "a compiled program failed without an error message");
         return -1;
     }
     PyErr_Restore(call->type, call->value, call->traceback);

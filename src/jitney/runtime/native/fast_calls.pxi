@@ -1,12 +1,12 @@
 # Calls whose signature is known; a part of `_native.pyx`.
 #
-# To compare arguments with a signature may run code of the user's: `__hash__` and `__eq__` of static
-# arguments and of keys, and functions that take containers apart. It may change the very containers that
-# are being walked. So every object is held while it is looked at, and lengths are compared again at each
-# element.
+# Comparing arguments with a signature may run users' code: `__hash__` and `__eq__` of static arguments
+# and of keys, and functions that flatten containers. This code may change the containers that are being
+# traversed. Therefore, a reference is held to every object while it is inspected, and lengths are
+# compared again at each element.
 
-# Patterns of arguments: an aval stands for an array of that type that was put nowhere, (code, ...) for
-# the rest.
+# Patterns of arguments: an aval stands for an uncommitted array of that type, and (code, ...) for all
+# other arguments.
 cdef enum:
     P_NONE = 0
     P_TUPLE = 1
@@ -32,7 +32,7 @@ CODES = {
 }
 
 cdef enum:
-    FEW_INPUTS = 16  # for whose addresses no memory from the heap is needed
+    FEW_INPUTS = 16  # the addresses of so many inputs need no heap memory
 
 cdef object _absent = object()
 
@@ -44,20 +44,20 @@ cdef class _Entry:
     cdef tuple patterns  # of positional arguments, then of keyword arguments
     cdef tuple names  # of keyword arguments, sorted
     cdef Program program
-    cdef object unflatten  # None for a bare result
-    cdef tuple donated  # positions of flat arguments that are given up
-    cdef object name  # of the function, if there are such
+    cdef object unflatten  # None for a single array
+    cdef tuple donated  # positions of the flat arguments that are donated
+    cdef object name  # of the function, if arguments are donated
 
 
 cdef struct Arguments:
     void **pointers  # of the program's inputs
     PyObject **held  # the ndarrays that they point into, with a reference each
     char *scratch  # 8 bytes for each scalar
-    PyObject *pending  # a list of the calls that compute some of them; NULL if all data are there
+    PyObject *pending  # a list of the calls that compute inputs; NULL if all data are computed
     int n
     int n_held
     int scalars
-    bint has_ndarrays  # which the caller may write to once the call returns
+    bint has_ndarrays  # whether there are ndarrays, which the caller may write to after the call
     int capacity
     # For calls of few inputs:
     void *few_pointers[FEW_INPUTS]
@@ -66,7 +66,7 @@ cdef struct Arguments:
 
 
 cdef int _begin(Arguments *a, int capacity) except -1:
-    """Makes room for the data of `capacity` inputs; `_end` must follow."""
+    """Allocates room for the data of `capacity` inputs; `_end` must follow."""
     a.n = a.n_held = a.scalars = 0
     a.has_ndarrays = False
     a.capacity = capacity
@@ -82,7 +82,7 @@ cdef int _begin(Arguments *a, int capacity) except -1:
 
 
 cdef inline void _end(Arguments *a) noexcept:
-    """Lets go of what `a` holds."""
+    """Releases everything that `a` holds."""
     cdef int i
     for i in range(a.n_held):
         Py_DECREF(<object>a.held[i])
@@ -101,7 +101,7 @@ cdef inline void _take(Arguments *a, cnp.ndarray value) noexcept:
 
 
 cdef int _note_pending(Arguments *a, Call call) except -1:
-    """Notes a call that computes an input."""
+    """Records a call that computes an input."""
     cdef list calls
     if a.pending == NULL:
         calls = []
@@ -114,7 +114,7 @@ cdef int _note_pending(Arguments *a, Call call) except -1:
 
 
 cdef bint _is_placed_as(object pattern, NativeArray array) except -1:
-    """Whether an array that was put somewhere is of the type, and there, where `pattern` says."""
+    """Returns whether an array has the type and the placement of `pattern`."""
     if type(pattern) is not tuple or (<tuple>pattern)[0] != P_PLACED:
         return False
     if array.aval is not (<tuple>pattern)[1]:
@@ -124,9 +124,9 @@ cdef bint _is_placed_as(object pattern, NativeArray array) except -1:
 
 
 cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1:
-    """Whether `arg` is as `pattern` says; its leaves' data go to `a`, and are held there.
+    """Returns whether `arg` matches `pattern`; appends the data of its leaves to `a`, which holds them.
 
-    The leaves themselves go to `leaves`, if that is a list.
+    The leaves themselves are appended to `leaves`, if it is a list.
     """
     cdef tuple p, children
     cdef int code, i
@@ -236,7 +236,7 @@ cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1
         value = <cnp.ndarray>arg
         if value.dtype is not p[1] or (<object>value).shape != p[2]:
             return False
-        if len(p) == 4:  # another dtype than the program's
+        if len(p) == 4:  # the dtype differs from the program's
             value = value.astype(p[3])
         else:
             a.has_ndarrays = True
@@ -246,7 +246,7 @@ cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1
     if code == P_SCALAR:
         if type(arg) is not p[1]:
             return False
-        if len(p) == 3:  # another dtype than the program's, or more than 8 bytes
+        if len(p) == 3:  # the dtype differs from the program's, or has more than 8 bytes
             _take(a, np.asarray(arg, p[2]))
             return True
         cnp.PyArray_ScalarAsCtype(arg, place)
@@ -281,7 +281,7 @@ cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1
 
 
 cdef bint _has_twice(list leaves):
-    """Whether an array is there more than once."""
+    """Returns whether `leaves` contains an array more than once."""
     if len(leaves) < 2:
         return False
     cdef list arrays = [<uintptr_t><PyObject *>x for x in leaves if type(x) is _array_type]
@@ -289,7 +289,7 @@ cdef bint _has_twice(list leaves):
 
 
 cdef list _donors(list leaves, tuple donated):
-    """The buffers of arrays among `leaves` at the positions `donated`; None for others."""
+    """Returns the buffers of the leaves at the positions `donated`, and None for the other leaves."""
     cdef list donors = [None] * len(leaves)
     for position in donated:
         if type(leaves[position]) is _array_type:
@@ -308,7 +308,7 @@ cdef extern from "Python.h":
 
 
 cdef object _place_of_call(object name):
-    """(`name`, code of the innermost Python frame, offset in that): where a function is called."""
+    """Returns (`name`, code of the innermost Python frame, offset in it): the place of a call."""
     cdef PyFrameObject *frame = PyEval_GetFrame()
     if frame == NULL:
         return None
@@ -335,15 +335,15 @@ cdef class FastFunction:
     def remember(
         self, epoch, tuple patterns, tuple names, Program program, unflatten, tuple donated
     ):
-        """Enters a signature.
+        """Adds a signature.
 
         Args:
-          epoch: of the settings under which it holds.
-          patterns: one for each argument, keyword arguments last and by name.
-          names: of keyword arguments.
-          program: what to run.
-          unflatten: makes the result of the flat results; None for one array.
-          donated: positions of flat arguments whose arrays are given up.
+          epoch: the epoch of the settings under which the signature is valid.
+          patterns: one for each argument; keyword arguments are last, and sorted by name.
+          names: the names of keyword arguments.
+          program: the program to run.
+          unflatten: makes the result from the flat results; None for one array.
+          donated: the positions of the flat arguments that are donated.
         """
         cdef _Entry entry = _Entry.__new__(_Entry)
         entry.epoch = epoch
@@ -353,11 +353,11 @@ cdef class FastFunction:
         entry.unflatten = unflatten
         entry.donated = donated
         entry.name = getattr(self, "__name__", "") if donated else None
-        # A new list: another thread may be going through the old one.
+        # A new list, as another thread may be iterating over the old one.
         self._entries = [entry, *self._entries[:7]]
 
     cdef object run_known(self, tuple given, dict named):
-        """Result of a call whose signature is known; `_absent` of others."""
+        """Returns the result of a call whose signature is known; `_absent` for other calls."""
         cdef _Entry entry
         cdef Program program
         cdef Arguments a
@@ -387,7 +387,7 @@ cdef class FastFunction:
                             same = False
                             break
                 if same and entry.donated and _has_twice(leaves):
-                    same = False  # perhaps what is donated: the Python code says so
+                    same = False  # a donated array may occur twice; the Python code raises the error
                 if same and a.n == entry.program.n_inputs:
                     donors = _donors(leaves, entry.donated) if entry.donated else None
                     if donors is not None:
@@ -422,12 +422,13 @@ cdef class FastFunction:
 cdef class RepeatedFunction(FastFunction):
     """A function that is evaluated until its calls repeat, and then has a compiled program for them.
 
-    Calls go to `plain`, without a Python frame in between. Of those outside of any trace that no program
-    is known for, `look` is told first; if it gives an object, `after` is told how many arrays were made.
+    Calls go to `plain`, without a Python frame in between. For a call outside of any trace without a known
+    program, `look` is called first. It returns None, a tuple with the result, or an object with which
+    `after` is called after the call, together with the number of arrays that were made.
 
     Attributes:
       plain: the function.
-      rest: how many calls go by before the next look.
+      rest: the number of calls before the next call of `look`.
     """
 
     cdef readonly object plain
@@ -461,12 +462,12 @@ cdef class RepeatedFunction(FastFunction):
 def hide_calls(kind):
     """Keeps calls of `kind`, a subclass of FastFunction, out of tracebacks.
 
-    They must leave by way of Python code that keeps itself out: `tracebacks.api_boundary`. Those of a
-    RepeatedFunction leave as from its `plain`.
+    Their errors must pass through Python code that hides itself (`tracebacks.api_boundary`). Errors of a
+    RepeatedFunction appear to come from its `plain`.
     """
     jt_hide_call(FastFunction, RepeatedFunction, kind)
 
 
 def set_on_error(function):
-    """Has `function` called with each error that leaves a RepeatedFunction, that, and its arguments."""
+    """Sets a function of (error, RepeatedFunction, arguments) to call when a RepeatedFunction fails."""
     jt_set_on_error(function)

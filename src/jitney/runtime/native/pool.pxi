@@ -1,14 +1,15 @@
-# Pools of threads, and NumPy's and LAPACK's work that they divide; a part of `_native.pyx`.
+# Pools of threads, which share work of NumPy and LAPACK; a part of `_native.pyx`.
 
 @cython.final
 cdef class ThreadPool:
-    """The threads of a device, which divide the loops of its programs.
+    """The threads of a device, which share the loops of its programs.
 
     Args:
-      threads: how many work on a loop, the one that asks for it included; they start at the first loop.
+      threads: the number of threads that work on a loop, including the calling one. They are started by
+        the first loop.
 
     Raises:
-      ValueError: if there are fewer than one.
+      ValueError: if `threads` is less than 1.
     """
 
     cdef jt_pool *pool
@@ -16,7 +17,7 @@ cdef class ThreadPool:
 
     def __cinit__(self, int threads):
         if threads < 1:
-            raise ValueError(f"a pool has at least one thread, not {threads}")
+            raise ValueError(f"ThreadPool: expected at least one thread, got {threads}")
         self.threads = threads
         self.pool = jt_pool_new(threads)
         if self.pool == NULL:
@@ -27,10 +28,11 @@ cdef class ThreadPool:
             jt_pool_free(self.pool)
 
     def parallel_for(self, body, int64_t n, int64_t grain):
-        """body(begin, end) over chunks of `grain` that make up [0, n).
+        """Calls body(begin, end) for chunks of size `grain` that cover [0, n).
 
-        The body pays where it gives up Python's lock for most of its time, as functions of NumPy do on
-        large arrays. It runs in contexts of other threads: it has to set context variables itself.
+        This is faster than a single call only if the body releases the GIL for most of its time, as NumPy
+        functions do on large arrays. The body runs in the contexts of other threads, so it has to set
+        context variables itself.
         """
         cdef jt_call call
         cdef int32_t status
@@ -42,9 +44,9 @@ cdef class ThreadPool:
             jt_raise(&call)
 
     def select(self, cnp.ndarray mask, cnp.ndarray on_true, cnp.ndarray on_false):
-        """`on_true` where `mask` (booleans), else `on_false`; None if NumPy has to do it.
+        """Returns `on_true` where `mask` is True, and `on_false` elsewhere; None if NumPy has to do it.
 
-        Values have the shape of the mask or are repeated (broadcast) scalars; all of one dtype.
+        The two arrays have the same dtype, and have the shape of the mask or are broadcast scalars.
         """
         cdef Py_ssize_t n = cnp.PyArray_SIZE(mask)
         cdef int size = <int>cnp.PyArray_ITEMSIZE(on_true)
@@ -71,10 +73,10 @@ cdef class ThreadPool:
 
         Args:
           function: address of `int32 f(call, ptr slots, int64 begin, int64 end)`.
-          arrays: those whose addresses become its slots.
-          batch: how many items there are.
-          grain: how many are enough for a thread.
-          alone: whether BLAS keeps to one thread.
+          arrays: the arrays whose addresses are the slots.
+          batch: the number of items.
+          grain: the number of items per task of a thread.
+          alone: whether BLAS is restricted to one thread.
         """
         cdef void *slots[MAX_SLOTS]
         cdef int32_t status
@@ -92,11 +94,11 @@ cdef class ThreadPool:
 
 
 cdef enum:
-    MAX_SLOTS = 160  # of a library function: options, operands, results, workspace
+    MAX_SLOTS = 160  # the options, operands, results and workspaces of a library function
 
 
 cdef int _step(cnp.ndarray x, cnp.ndarray mask):
-    """1 for contiguous data of the mask's size, 0 for one repeated element, -1 for the rest."""
+    """Returns 1 for contiguous data of the mask's size, 0 for one repeated element, else -1."""
     cdef int k
     if cnp.PyArray_SIZE(x) == cnp.PyArray_SIZE(mask) and cnp.PyArray_IS_C_CONTIGUOUS(x):
         return 1
@@ -107,20 +109,20 @@ cdef int _step(cnp.ndarray x, cnp.ndarray mask):
 
 
 def parallel_for_address():
-    """Address of `int32 parallel_for(call, kernel, slots, n, grain)`."""
+    """Returns the address of `int32 parallel_for(call, kernel, slots, n, grain)`."""
     return <uintptr_t>&jt_parallel_for
 
 
 def in_order_address():
-    """Address of `int32 in_order(call, kernel, slots, n, grain)`: by one thread, and in order."""
+    """Returns the address of `int32 in_order(call, kernel, slots, n, grain)`, which uses one thread."""
     return <uintptr_t>&jt_in_order
 
 
 def sort_address(int which):
-    """Address of a function of sort.h: `int32 f(call, ptr slots, int64 begin, int64 end)`."""
+    """Returns the address of a function of sort.h, `int32 f(call, ptr slots, int64 begin, int64 end)`."""
     return <uintptr_t>jt_sorts[which]
 
 
 def over_batch_address():
-    """Address of `int32 over_batch(call, f, slots, n, grain, alone)`, which calls such a function."""
+    """Returns the address of `int32 over_batch(call, f, slots, n, grain, alone)`, which calls `f`."""
     return <uintptr_t>&jt_over_batch

@@ -1,12 +1,12 @@
 # Compiled programs and their calls; a part of `_native.pyx`.
 #
-# A call has three steps. `prepare` checks the inputs and holds them, and allocates results and arena.
-# `enqueue` gives the call to the queue of a device, which runs it. `complete` raises what it has failed
-# with, or hands over the results. What a call needs in between is in an `Activation`: on the stack for
-# calls that run at once (`fast_calls.pxi`), in a `Call` for those that wait.
+# A call has three steps. `prepare` checks the inputs, keeps them alive, and allocates the results and
+# the arena. `enqueue` passes the call to the queue of a device, which runs it. `complete` returns the
+# results or raises the call's error. The state of a call is an `Activation`: on the stack for calls that
+# run immediately (`fast_calls.pxi`), and in a `Call` for deferred ones.
 #
-# Calls whose last run took long are deferred: `Program.defer` returns arrays at once, and the queue runs
-# the call later (`queues.pxi`). So are calls of any length whose inputs are results of deferred calls.
+# A call is deferred if the program's last call took long: `Program.defer` returns arrays immediately,
+# and the queue runs the call later (`queues.pxi`). Calls on results of deferred calls are deferred, too.
 # Programs that call Python functions are never deferred, so that effects happen in order.
 
 cdef extern from "Python.h":
@@ -18,36 +18,37 @@ ctypedef int32_t (*Entry)(
 
 cdef enum:
     MAX_AXES = 64  # of NumPy's arrays
-    FEW = 8  # results whose addresses need no memory from the heap
-    CALLS_OF_A_LOOK = 64  # of a program that is estimated to be short: one of them is timed
+    FEW = 8  # the addresses of so many results need no heap memory
+    CALLS_OF_A_LOOK = 64  # one in so many calls of a program that is estimated to be short is timed
     POLLS_OF_LONG_CALLS = 4  # there are some hundred microseconds between two polls
 
 
 def use_host_function(function):
-    """Sets what runs Python functions for programs: a function of their number and of an address.
+    """Sets the function f(number, address) that runs Python functions for programs.
 
-    At the address are those of the function's operands and results. It raises what the function raises.
+    The addresses of the operands and results are stored at `address`. Errors of the Python function
+    propagate.
     """
     jt_set_host_function(function)
 
 
 def call_host_address():
-    """Address of `int32 call_host(call, int64 number, ptr slots)`: programs call Python functions by it.
+    """Returns the address of `int32 call_host(call, int64 number, ptr slots)`, which calls Python functions.
 
-    It returns 1 if the function has returned. All else is a failure: the call has then noted the
-    exception, and raises it when it is completed. So none can be lost, or get into another thread,
-    wherever a handler of a signal raises.
+    `call_host` returns 1 if the function has returned. Otherwise, the call has stored the exception, and
+    raises it when it is completed. Thus, no exception is lost or raised in another thread, wherever a
+    signal handler raises.
     """
     return <uintptr_t>&jt_call_host
 
 
 def poll_address():
-    """Address of `int32 poll(call)`: 1, or else the program has to end, as the call has failed."""
+    """Returns the address of `int32 poll(call)`; unless it returns 1, the call has failed and must end."""
     return <uintptr_t>&jt_poll
 
 
 def transpose_addresses():
-    """Bits of elements, and the address of the function that transposes blocks of such elements:
+    """Returns, for each element size in bits, the address of the function that transposes blocks:
     `void transpose(target, target_step, source, source_step, rows, columns)`."""
     return {
         8: <uintptr_t>&jt_transpose_8,
@@ -59,7 +60,7 @@ def transpose_addresses():
 
 
 def set_main_thread(unsigned long number):
-    """Says which thread handles signals."""
+    """Sets the identity of the thread that handles signals."""
     global jt_main_thread
     jt_main_thread = number
 
@@ -74,24 +75,24 @@ cdef struct Activation:
 
 
 cdef inline void _release(Activation *a) noexcept:
-    """Frees what `Program.allocate` took, but for the results."""
+    """Frees the memory that `Program.allocate` has allocated, except the results."""
     if a.outputs != a.few_outputs:
         free(a.outputs)
     jt_give(a.memory)
 
 
 cdef inline void *_aligned(void *memory) noexcept nogil:
-    """The arena within `memory`: it begins with a line of the cache."""
+    """Returns the address of the arena within `memory`, aligned to a cache line."""
     return <void *>((<uintptr_t>memory + 63) & ~<uintptr_t>63)
 
 
 @cython.final
 cdef class Program:
-    """What calling a compiled program takes.
+    """A compiled program that can be called.
 
-    The data of a call's inputs must be held, by references to the ndarrays, until it is done: programs
-    call Python functions and run beside other threads, and either may delete arrays, give them away or
-    change the containers that they were passed in.
+    References to the ndarrays of a call's inputs must be held until the call ends: programs call Python
+    functions and run in parallel with other threads, which may delete or donate arrays, or change the
+    containers in which they were passed.
 
     Args:
       entry: address of `i32 entry(ptr call, ptr inputs, ptr outputs, ptr arena)`.
@@ -99,13 +100,13 @@ cdef class Program:
       out_types: (dtype, shape in memory) of each result: of 64 axes at most.
       out_avals: types of the results.
       arena_bytes: memory for temporaries.
-      release: whether other Python threads run meanwhile.
-      device: what owns the results: the first of the devices that they lie on.
-      queue: what runs its calls.
-      placements: where each of the results is put; None if no operand was put anywhere.
-      aliases: for each result, the input in whose memory it lies, if that is given up and nothing else
-        refers to it; -1 where it has memory of its own. None if all have.
-      keep_alive: what the code needs.
+      release: whether the GIL is released during a call.
+      device: the device that owns the results; if there are several, the first one.
+      queue: the queue that runs its calls.
+      placements: the placement of each result; None if no operand has one.
+      aliases: for each result, the input whose memory it uses if that input is donated and nothing else
+        refers to its memory; -1 for a result with its own memory. None if all results have their own.
+      keep_alive: objects that the code needs.
       calls_python: whether it calls Python functions, so that its calls run in the thread that makes
         them, before they return.
     """
@@ -150,13 +151,13 @@ cdef class Program:
         self.calls = 0
         self.out_bytes = sum([d.itemsize * math.prod(s) for d, s in out_types])
         if max(map(len, self.shapes), default=0) > MAX_AXES:
-            raise ValueError(f"no array has more than {MAX_AXES} axes in memory: {self.shapes}")
+            raise ValueError(f"expected results with at most {MAX_AXES} axes in memory, got the shapes {self.shapes}")
         if len(self.out_avals) != self.n_outputs:
-            raise ValueError(f"{self.n_outputs} results of {len(self.out_avals)} types")
+            raise ValueError(f"expected a type for each of {self.n_outputs} results, got {len(self.out_avals)}")
 
     @property
     def is_deferrable_now(self):
-        """Whether its calls may run later: see `defer`."""
+        """Returns whether its calls may be deferred; see `defer`."""
         return (
             self.is_deferrable
             and _deferred_from != NEVER
@@ -165,16 +166,16 @@ cdef class Program:
 
     @property
     def takes_long(self):
-        """Whether its next call should run later, as the last one took long."""
+        """Returns whether its next call should be deferred, as the last one took long."""
         return self.nanoseconds >= _deferred_from
 
     def prepare(self, inputs, donors=()):
-        """A call on contiguous ndarrays of the right types, ready to be enqueued.
+        """Returns a call on contiguous ndarrays of the program's input types, ready to be enqueued.
 
         Args:
-          inputs: a list of them.
-          donors: the buffers of those that are given up, None for others; empty if none is. They are
-            deleted, and results may lie in their memory.
+          inputs: a list of the ndarrays.
+          donors: the buffers of donated inputs, and None for others; empty if none is donated. They are
+            deleted, and results may use their memory.
 
         Raises:
           ValueError: if there are more or fewer inputs than the program has.
@@ -189,11 +190,11 @@ cdef class Program:
         return call
 
     def defer(self, inputs, needs, donors, place):
-        """The results of a call that runs later, as arrays that may be waited for.
+        """Returns the results of a deferred call, as arrays that can be waited for.
 
         Args:
-          inputs, donors: as of `prepare`.
-          needs: calls of this program's queue that compute some of the inputs: see `data_to_come`.
+          inputs, donors: as in `prepare`.
+          needs: the calls of this program's queue that compute inputs; see `data_to_come`.
           place: (name of the function, code of its caller, offset of the call in that).
 
         Raises:
@@ -204,7 +205,7 @@ cdef class Program:
         return self.push(self.call_on(inputs), needs, list(donors), place)
 
     cdef Call call_on(self, inputs):
-        """A call that holds its inputs, without memory for results."""
+        """Returns a call that holds its inputs and has no memory for results yet."""
         cdef Call call = Call.__new__(Call)
         cdef int i
         call.program = self
@@ -219,9 +220,9 @@ cdef class Program:
         return call
 
     cdef list defer_known(self, Arguments *given, list needs, list donors, object function):
-        """What `defer` returns, for a call of `function` whose signature is known.
+        """Returns the results of `defer` for a call of `function` whose signature is known.
 
-        `donors` are as of `prepare`, or None.
+        `donors` is as in `prepare`, or None.
         """
         cdef Call call = Call.__new__(Call)
         cdef Py_ssize_t n_scratch = 8 * given.scalars
@@ -245,10 +246,10 @@ cdef class Program:
         return self.push(call, needs, donors, _place_of_call(name))
 
     cdef list push(self, Call call, list needs, list donors, object place):
-        """Has a call run later that holds its inputs; its results.
+        """Defers a call that holds its inputs, and returns its results.
 
-        The caller has waited for room in the queue. Other threads run meanwhile, and not from here on:
-        none of them finds the donors once results lie in their memory.
+        The caller has waited for room in the queue. Other threads may run during that wait, but not
+        afterwards, so none of them accesses the donors once results use their memory.
         """
         cdef list values
         call.needs = tuple(needs)
@@ -261,7 +262,7 @@ cdef class Program:
         return self.arrays(list(values), call)
 
     cdef inline int allocate_arena(self, Activation *a) except -1:
-        """Takes the memory for temporaries of a call."""
+        """Allocates the memory for temporaries of a call."""
         if self.arena_bytes:
             a.memory = jt_take(self.arena_bytes + 64)
             if a.memory == NULL:
@@ -269,13 +270,14 @@ cdef class Program:
         return 0
 
     cdef inline list allocate(self, Activation *a, void **inputs, list donors, int known):
-        """Makes `a` ready for a call on the data at `inputs`; returns its results, yet without contents.
+        """Prepares `a` for a call on the data at `inputs`; returns its results, which are uninitialized.
 
-        `_release` must follow, even if this fails; before the call runs, `allocate_arena`.
+        `_release` must be called afterwards, even if this method fails. `allocate_arena` must be called
+        before the call runs.
 
         Args:
-          donors: as of `prepare`, or None.
-          known: how many references to the data of a donor there are if nothing else refers to it.
+          donors: as in `prepare`, or None.
+          known: the number of references to the data of a donor if nothing else refers to them.
         """
         cdef int i, k, nd
         cdef cnp.npy_intp dims[MAX_AXES]
@@ -309,7 +311,7 @@ cdef class Program:
         return values
 
     cdef inline void execute(self, Activation *a) noexcept:
-        """Runs a call in this thread, which holds Python's lock; `a` knows afterwards how it went."""
+        """Runs a call in this thread, which holds the GIL, and records its status in `a`."""
         cdef void *arena = _aligned(a.memory)
         cdef int64_t begin
         if self.release:
@@ -329,7 +331,7 @@ cdef class Program:
         self.calls += 1
 
     cdef inline list arrays(self, list values, Call ready):
-        """The results as arrays, in place; they are there when `ready` is complete, or at once if None."""
+        """Replaces the data in `values` by arrays, which `ready` computes unless it is None."""
         cdef int i
         cdef Buffer buffer
         cdef NativeArray array
@@ -345,9 +347,9 @@ cdef class Program:
         return values
 
     cdef list run(self, void **inputs, list donors):
-        """The three steps of a call at once: its results on the data at `inputs`, which the caller holds.
+        """Performs all steps of a call on the data at `inputs`, which the caller holds; returns the results.
 
-        `donors` are as of `prepare`, or None; besides their buffers, one reference holds their data.
+        `donors` is as in `prepare`, or None; besides the buffer, there is one reference to a donor's data.
         """
         cdef Activation a
         cdef list values
@@ -370,8 +372,9 @@ cdef object _no_memory(Py_ssize_t nbytes):
 cdef int _hand_over(list donors, list values) except -1:
     """Deletes the buffers that are donated to a deferred call with the results `values`.
 
-    Calls that compute them drop the data in whose memory these results lie. The call is after them in
-    the queue and holds that memory until it has run: the next donation finds no other user.
+    Calls that compute these buffers drop the data whose memory the results use. The deferred call is
+    behind them in the queue and holds that memory until it has run, so the next donation finds no other
+    user.
     """
     cdef Buffer donor
     cdef Call ready
@@ -388,7 +391,7 @@ cdef int _hand_over(list donors, list values) except -1:
 
 
 cdef inline void _give_up(donors) noexcept:
-    """Deletes the buffers that are donated: `donors` are as of `Program.prepare`, or None."""
+    """Deletes the donated buffers `donors`, which are as in `Program.prepare`, or None."""
     if donors:
         for donor in donors:
             if donor is not None:

@@ -1,4 +1,4 @@
-# Calls that were prepared, and the queues of devices that run them; a part of `_native.pyx`.
+# Prepared calls, and the queues of devices that run them; a part of `_native.pyx`.
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
@@ -6,26 +6,26 @@ cdef extern from "Python.h":
     unsigned long PyThread_get_thread_ident()
 
 cdef enum:
-    MOST_DEFERRED = 16  # calls of a queue that are not done
+    MOST_DEFERRED = 16  # the maximum number of unfinished calls of a queue
 
-# Bytes of results of these: more are prepared only if none is.
+# The maximum size of their results in bytes; a call with larger results must be the only one.
 cdef Py_ssize_t MOST_DEFERRED_BYTES = 256 << 20
 
 cdef int64_t NEVER = 0x7FFFFFFFFFFFFFFF
 cdef int64_t _deferred_from = NEVER  # nanoseconds of a program's last call
-cdef int64_t _deferred_between_forks = NEVER  # what that is while no thread forks
-cdef int _forks = 0  # that threads have begun
-cdef object _raised_before_fork = None  # by the handler of a signal
-cdef object _interrupted = None  # function: the error of a call that an exception has ended
+cdef int64_t _deferred_between_forks = NEVER  # the value of `_deferred_from` while no thread forks
+cdef int _forks = 0  # the number of forks in progress
+cdef object _raised_before_fork = None  # the exception of a signal handler
+cdef object _interrupted = None  # function that returns the error of an interrupted call
 
 
 def defer_calls_from(nanoseconds, interrupted):
-    """Sets how long the last call of a program took for the next one to be deferred.
+    """Sets the duration of a program's last call from which its next call is deferred.
 
     Args:
-      nanoseconds: that; None if no call is to be deferred.
-      interrupted: a function of the type of a signal handler's exception, and of the place of a call.
-        It returns the error that the results of the call raise, which that exception has ended.
+      nanoseconds: the duration; None if no call is to be deferred.
+      interrupted: a function of the type of a signal handler's exception and the place of a call. It
+        returns the error that is raised for the results of a call that this exception has ended.
     """
     global _deferred_between_forks, _interrupted
     _deferred_between_forks = NEVER if nanoseconds is None else nanoseconds
@@ -50,7 +50,7 @@ cdef struct Deferred:
 
 
 cdef int _run_deferred(jt_task *task) noexcept nogil:
-    """Runs a deferred call in a thread that need not be one of Python's; whether it succeeds."""
+    """Runs a deferred call in a thread that need not be a Python thread; returns whether it succeeds."""
     cdef Deferred *d = <Deferred *>task
     cdef Activation *a = d.activation
     cdef int64_t begin = jt_nanoseconds()
@@ -70,9 +70,9 @@ cdef int _run_deferred(jt_task *task) noexcept nogil:
 
 @cython.final
 cdef class Call:
-    """A call of a program that was prepared: `Program.prepare` makes it, `Queue.enqueue` runs it.
+    """A prepared call of a program; `Program.prepare` creates it, and `Queue.enqueue` runs it.
 
-    It is the token of what it computes: buffers of its results refer to it until it is complete.
+    The buffers of its results refer to it until it is complete.
     """
 
     cdef Program program
@@ -82,24 +82,24 @@ cdef class Call:
     cdef Activation activation
     cdef bint is_allocated
     cdef bint is_enqueued
-    cdef bint has_ended  # what it needs was let go
-    cdef object error  # of a deferred call, only copies are raised: this one never has a traceback
+    cdef bint has_ended  # whether its inputs were released
+    cdef object error  # for a deferred call, only copies are raised, so this object has no traceback
     # Of deferred calls:
     cdef bint is_deferred
     cdef Deferred deferred
     cdef tuple needs  # calls that compute its inputs
     cdef jt_task **needed_tasks
     cdef object place  # (function, code of its caller, offset of the call in that)
-    cdef bint was_interrupted  # by an exception of a handler of a signal, whose type is `error`
-    cdef object interruption  # the type of what ended the wait for it
-    cdef object dropped  # what was raised for it where it was dropped: the next use raises it again
-    cdef unsigned long thread  # which made it
+    cdef bint was_interrupted  # by an exception of a signal handler, whose type is `error`
+    cdef object interruption  # the type of the exception that ended the wait for it
+    cdef object dropped  # an exception that was raised for it and ignored; the next use raises it again
+    cdef unsigned long thread  # the thread that made it
 
     def __dealloc__(self):
         self.release()
 
     cdef void release(self) noexcept:
-        """Frees what only running it needs."""
+        """Frees everything that is needed only to run the call."""
         if self.is_allocated:
             _release(&self.activation)
             jt_forget_failure(&self.activation.call)
@@ -111,7 +111,7 @@ cdef class Call:
 
     @property
     def is_complete(self):
-        """Whether it has run."""
+        """Returns whether the call has run."""
         return self.is_done()
 
     cdef inline bint is_done(self) noexcept:
@@ -119,22 +119,22 @@ cdef class Call:
 
     @property
     def results(self):
-        """The results as arrays, which may be waited for."""
+        """Returns the results as arrays, which can be waited for."""
         return self.program.arrays(list(self.values), None if self.has_ended else self)
 
     def complete(self):
-        """Waits for the call; its results, as a list of arrays.
+        """Waits for the call and returns its results, a list of arrays.
 
         Raises:
           RuntimeError: if it was not enqueued.
-          BaseException: what a Python function that the program called, or a handler of a signal,
-            raised.
+          BaseException: the exception of a Python function that the program called, or of a signal
+            handler.
         """
         self.check()
         return self.program.arrays(list(self.values), None)
 
     cdef int check(self) except -1:
-        """Waits for the call, and raises what it has failed with, as often as it is asked."""
+        """Waits for the call, and raises its error, if any; it can be called repeatedly."""
         error = self.dropped
         if error is not None:
             self.dropped = None
@@ -152,7 +152,7 @@ cdef class Call:
         raise self.error
 
     cdef int references_to(self, object data) noexcept:
-        """How many references to data of a result it has, if it has not ended."""
+        """Returns the number of references that it has to the data of a result, if it has not ended."""
         cdef int n = 0
         if not self.has_ended:
             for x in self.values:
@@ -162,7 +162,7 @@ cdef class Call:
         return n
 
     cdef int prepare_task(self) except -1:
-        """Makes the task of a call that is to be deferred."""
+        """Creates the task of a deferred call."""
         cdef Py_ssize_t n = len(self.needs), k
         cdef Deferred *d = &self.deferred
         if n:
@@ -184,9 +184,9 @@ cdef class Call:
         return 0
 
     cdef void end(self) noexcept:
-        """Notes that it has run: lets its inputs go, and keeps what it has failed with.
+        """Records that the call has run: releases its inputs, and stores its error, if any.
 
-        It runs no code of Python's, so that calls end in their order.
+        It runs no Python code, so that calls end in order.
         """
         if self.activation.status != JT_SUCCEEDED:
             self.keep_failure()
@@ -199,7 +199,7 @@ cdef class Call:
             self.place = None
 
     cdef void keep_failure(self) noexcept:
-        """Keeps what a call that was run has failed with."""
+        """Stores the error of a call that has run."""
         cdef Call needed
         if self.is_deferred:
             if self.interruption is not None:
@@ -229,7 +229,7 @@ cdef class Call:
                 self.add_place()
 
     cdef void add_place(self) noexcept:
-        """Adds a note to the error of a deferred call that says where that was made."""
+        """Adds a note to the error of a deferred call that states where the call was made."""
         if self.place is None:
             return
         name, code, offset = self.place
@@ -242,10 +242,10 @@ cdef class Call:
 
 
 cdef object _copy_of_error(error):
-    """An error to be raised in the place of one that a deferred call has kept.
+    """Returns a copy of the stored error of a deferred call, to be raised.
 
-    What is raised refers to the frames that it passes, and these to arrays, whose buffers the cycle
-    collector does not look into: the call that they refer to may not refer to what is raised.
+    A raised exception refers to frames, and these to arrays, whose buffers the cycle collector does not
+    traverse. Therefore, the call to which the buffers refer must not refer to the raised exception.
     """
     copy = type(error)(*error.args)
     for note in getattr(error, "__notes__", ()):
@@ -255,11 +255,11 @@ cdef object _copy_of_error(error):
 
 @cython.final
 cdef class Queue:
-    """The calls of one device, in their order.
+    """The calls of one device, in order.
 
-    `enqueue` runs calls in the thread that makes them, and returns when they are complete: so a Python
-    function that a program calls may make calls of its own. `push` has them run later, one after
-    another. The device's threads divide their loops.
+    `enqueue` runs a call in the calling thread, and returns when the call is complete, so a Python
+    function that a program calls can call other programs. `push` defers calls, which then run one after
+    another. The device's threads share their loops.
 
     Args:
       pool: the device's threads.
@@ -268,8 +268,8 @@ cdef class Queue:
     cdef readonly ThreadPool pool
     cdef jt_queue *tasks
     cdef list deferred  # calls that were pushed and have not ended, in order
-    cdef Py_ssize_t deferred_bytes  # of their results
-    cdef object raised_by_handler  # of a signal, while the main thread ran one of them
+    cdef Py_ssize_t deferred_bytes  # the size of their results
+    cdef object raised_by_handler  # an exception of a signal handler while the main thread ran a call
 
     def __init__(self, ThreadPool pool not None):
         self.pool = pool
@@ -291,14 +291,14 @@ cdef class Queue:
         if call.is_enqueued:
             raise ValueError("a call was enqueued twice")
         if call.program.queue is not self:
-            raise ValueError(f"a call of a program for {call.program.device} is in another queue")
+            raise ValueError(f"a call of a program for {call.program.device} was enqueued for another device")
         call.is_enqueued = True
         call.program.execute(&call.activation)
         call.end()
         return call
 
     cdef int make_room(self, Py_ssize_t nbytes) except -1:
-        """Waits for some calls if they are many, before one is pushed with results of `nbytes`."""
+        """Waits until there is room in the queue for a call with results of `nbytes` bytes."""
         self.end_done()
         while self.deferred and (
             len(self.deferred) >= MOST_DEFERRED
@@ -308,7 +308,7 @@ cdef class Queue:
         return 0
 
     cdef int push(self, Call call) except -1:
-        """Has a call run after those that were pushed before; see `make_room`."""
+        """Defers a call, which runs after the calls that were pushed before; see `make_room`."""
         call.prepare_task()
         if not self.deferred:
             _busy_queues.append(self)
@@ -319,7 +319,7 @@ cdef class Queue:
         return 0
 
     cdef int end_done(self) except -1:
-        """Ends the calls that were run."""
+        """Ends the calls that have run."""
         cdef Call call
         while self.deferred:
             call = <Call>self.deferred[0]
@@ -333,18 +333,20 @@ cdef class Queue:
         return 0
 
     cdef int wait(self, Call call) except -1:
-        """Waits until a call that was pushed has ended; handlers of signals run meanwhile.
+        """Waits until a call that was pushed has ended; signal handlers run in the meantime.
 
-        If one raises, the calls of this thread up to `call` are given up: their results raise an error.
+        If a handler raises an exception, the calls of this thread up to `call` are abandoned, and uses of
+        their results raise an error.
 
         Raises:
-          RuntimeError: if a handler has interrupted a call of this queue in this very thread.
+          RuntimeError: if a signal handler waits in a thread in which it has interrupted a call of this
+            queue.
         """
         cdef jt_task *task = &call.deferred.task
         while not call.has_ended:
             if not jt_is_done(task) and jt_queue_runs_here(self.tasks):
                 raise RuntimeError(
-                    "an array was read in a handler of a signal that has interrupted its computation"
+                    "a signal handler has read an array whose computation it has interrupted"
                 )
             with nogil:
                 jt_queue_wait(self.tasks, task)
@@ -357,7 +359,7 @@ cdef class Queue:
         return 0
 
     cdef int look_for_signals(self) except -1:
-        """Raises what a handler of a signal has raised or raises; in the main thread."""
+        """Runs signal handlers and raises their exceptions, in the main thread."""
         error = self.raised_by_handler
         if error is not None and PyThread_get_thread_ident() == jt_main_thread:
             self.raised_by_handler = None
@@ -366,10 +368,10 @@ cdef class Queue:
         return 0
 
     cdef int give_up(self, Call last, error) except -1:
-        """Stops the calls of this thread up to `last`, as `error` has ended the wait for them."""
+        """Stops the calls of this thread up to `last`, because `error` has ended the wait for them."""
         cdef Call call
         cdef unsigned long thread = PyThread_get_thread_ident()
-        if last.has_ended:  # it was itself interrupted, or is done: those after it go on
+        if last.has_ended:  # it was interrupted itself, or is done; the calls after it continue
             return 0
         for call in list(self.deferred):
             if call.thread == thread:
@@ -384,7 +386,7 @@ cdef list _busy_queues = []  # queues with deferred calls that have not ended
 
 
 def end_deferred_calls():
-    """Waits for all deferred calls; their errors are left to the uses of their results."""
+    """Waits for all deferred calls; their errors are raised when their results are used."""
     cdef Queue queue
     while _busy_queues:
         queue = _busy_queues[0]
@@ -392,17 +394,17 @@ def end_deferred_calls():
 
 
 def prepare_to_fork():
-    """Waits for all deferred calls; none is deferred until `end_fork`.
+    """Waits for all deferred calls, and disables deferral until `end_fork` is called.
 
-    What a handler of a signal raises meanwhile is raised after the fork: Python drops what is raised
-    before.
+    Exceptions of signal handlers during the wait are raised after the fork, because Python ignores
+    exceptions that are raised before it.
     """
     global _raised_before_fork
     cdef Queue queue
     cdef list queues
     _count_forks(1)
     while True:
-        # A handler that has interrupted a call may fork: that call goes on in both processes.
+        # A signal handler that has interrupted a call may fork; that call continues in both processes.
         queues = [x for x in _busy_queues if not jt_queue_runs_here((<Queue>x).tasks)]
         if not queues:
             break
@@ -415,7 +417,7 @@ def prepare_to_fork():
 
 
 def end_fork(bint is_child):
-    """Lets calls be deferred after a fork, in the parent or in the child."""
+    """Enables deferral again after a fork, in the parent or in the child."""
     global _raised_before_fork
     _count_forks(-_forks if is_child else -1)
     if is_child:
@@ -425,7 +427,7 @@ def end_fork(bint is_child):
 
 
 cdef int _raise_after_fork(void *_) except -1:
-    """Raises in the main thread what a handler of a signal has raised before a fork."""
+    """Raises, in the main thread, the exception of a signal handler from before a fork."""
     global _raised_before_fork
     error, _raised_before_fork = _raised_before_fork, None
     if error is not None:
@@ -434,7 +436,7 @@ cdef int _raise_after_fork(void *_) except -1:
 
 
 cdef int _end_done_calls(void *_) noexcept:
-    """Ends deferred calls that were run, as nothing waits for them: their inputs may be large."""
+    """Ends deferred calls that have run and are not waited for, as their inputs may be large."""
     jt_unnote_idle()
     for queue in list(_busy_queues):
         (<Queue>queue).end_done()
@@ -445,12 +447,12 @@ jt_set_on_idle(_end_done_calls)
 
 
 def leave_done_calls():
-    """Has the threads of queues ask nothing of the interpreter any more, as that is about to end."""
+    """Stops the threads of queues from using the interpreter, which is about to end."""
     jt_set_on_idle(NULL)
 
 
 cdef list _run_later(Program program, Arguments *given, list donors, object function):
-    """The results of a call on data that deferred calls compute, or of a program that takes long."""
+    """Returns the results of a deferred call: its inputs are deferred, or its program takes long."""
     cdef list needs = [] if given.pending == NULL else list(<list>given.pending)
     cdef Call need
     cdef bint is_deferrable = program.is_deferrable_now and not given.has_ndarrays
@@ -463,9 +465,9 @@ cdef list _run_later(Program program, Arguments *given, list donors, object func
 
 
 def data_to_come(NativeArray x not None, Queue queue not None, list needs not None):
-    """The data of an array, which `queue` may compute later: then the call is added to `needs`.
+    """Returns the data of an array; if a call of `queue` has yet to compute them, adds it to `needs`.
 
-    Waits for the calls of other queues; None if the data were given up.
+    It waits for calls of other queues. The result is None if the data were deleted.
     """
     cdef Buffer buffer = x.buffer
     cdef Call call = buffer.ready
@@ -477,7 +479,7 @@ def data_to_come(NativeArray x not None, Queue queue not None, list needs not No
 
 
 cdef bint _has_arrived(Buffer buffer) except -1:
-    """Whether the data of a buffer that a call computes are there."""
+    """Returns whether the data of a buffer that a call computes are available."""
     cdef Call call = buffer.ready
     if call is None:
         return True
