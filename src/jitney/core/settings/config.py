@@ -270,7 +270,7 @@ raise_persistent_cache_errors = _add(
 )  # fmt: skip
 captured_constants_warn_bytes = _add(
     "jax_captured_constants_warn_bytes", 2_000_000_000, integer, context=True,
-    help="Size in bytes above which arrays that a jitted function closes over cause a warning.",
+    help="Total size in bytes of closed-over arrays at which a jitted function causes a warning.",
 )  # fmt: skip
 
 watch_in_epochs(_states.values())

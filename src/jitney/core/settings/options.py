@@ -40,7 +40,7 @@ _called_states: tuple[State, ...] = ()
 
 
 # The description of options that JAX has and this package accepts.
-INEFFECTIVE = "Has no effect; accepted so that programs that set it run."
+INEFFECTIVE = "Has no effect; accepted for compatibility with programs that set it."
 
 
 class State:

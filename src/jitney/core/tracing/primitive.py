@@ -156,7 +156,7 @@ class Primitive:
         unreduced values.
       called: the name of the parameter with the program that the operation calls on its operands;
         None if it is not a call.
-      is_transparent: whether evaluation runs that program; other parameters matter for derivatives.
+      is_transparent: whether evaluation runs that program; other parameters are for derivatives.
       makes_ref: whether the result is a new reference; its tangent is then also a reference, even
         if the tangent is zero.
       passes_refs: whether it may pass references to users' functions that it calls.
