@@ -243,7 +243,7 @@ def test_cures_name_what_there_is(call, first, cure):
         ),
         (
             lambda: jax.nn.one_hot(1, 3, axis=(0, 1)),
-            "jax.nn.one_hot(1, 3, axis=(0, 1)): `axis` must be one integer, but it is (0, 1)",
+            "jax.nn.one_hot(1, 3, axis=(0, 1)): `axis` must be an integer, but it is (0, 1)",
         ),
         (
             lambda: x["a"],

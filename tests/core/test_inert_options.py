@@ -23,7 +23,8 @@ def test_defaults_are_valid():
     [
         ("jax_memory_fitting_level", "O4", "one of .*'O3'"),
         ("jax_serialization_version", "1", "None or a int"),
-        ("jax_platforms", 3, "None or a str"),
+        ("jax_xla_profile_version", "3", "an? int"),
+        ("jax_mtls_ca_file", 3, "None or a str"),
         ("jax_memory_fitting_effort", "high", "None or a float"),
     ],
 )

@@ -34,7 +34,7 @@ def test_one_element_is_its_own_mirror_image():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="one array for each axis of `input`, 2"):
+    with pytest.raises(ValueError, match="one array for each axis of `input`, which has 2 axes"):
         map_coordinates(IMAGE, PLACES[:1], 1)
     with pytest.raises(NotImplementedError, match="mode must be one of"):
         map_coordinates(IMAGE, PLACES, 1, "grid-wrap")

@@ -53,7 +53,7 @@ def _running(
     if nan_as is not None and promotion.is_inexact(x.dtype):
         x = where(isnan(x), convert.scalar_operand(nan_as, x.dtype, False), x)
     if out_dtype is None:
-        out_dtype = dtypes.canonicalize_dtype(x.dtype)
+        out_dtype = dtypes.requested_dtype(x.dtype)
         if out_dtype == _BOOL:
             out_dtype = dtypes.canonicalize_dtype(np.int64)
         elif promote:

@@ -172,7 +172,7 @@ def reduced(
     axes = reduced_axes(static_axis(axis), len(shape))
     old = x.dtype
     if old.itemsize >= 8:  # of an array from an `enable_x64` block that has ended
-        old = dtypes.canonicalize_dtype(old)
+        old = dtypes.requested_dtype(old)
     result, carried = old, old
     if row.of_booleans is not None:
         if dtype is not None:

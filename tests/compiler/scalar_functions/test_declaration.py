@@ -27,7 +27,7 @@ def test_error_bounds():
     row = d.ScalarFunction("f", np.exp, ulp=(1, 2))
     assert [row.ulp_bound(t) for t in (F16, F32, F64)] == [0.6, 1, 2] and not row.is_exact
     assert d.ScalarFunction("g", np.add, operands=2).is_exact
-    with pytest.raises(AssertionError, match="h has no bound"):
+    with pytest.raises(AssertionError, match="h has no error bound"):
         d.ScalarFunction("h", np.exp, ulp=None).ulp_bound(F32)
 
 

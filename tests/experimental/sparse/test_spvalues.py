@@ -52,12 +52,12 @@ def test_parts_are_given_once():
         spenv.sparse((3,), jnp.ones(1), jnp.array([[2]]), data_ref=0)
     with pytest.raises(ValueError, match="exactly once"):
         spenv.sparse((3,), jnp.ones(1))
-    with pytest.raises(RuntimeError, match="a value without indptr"):
+    with pytest.raises(RuntimeError, match="the sparse value has no indptr"):
         spenv.indptr(value)
 
 
 def test_other_formats_are_refused():
-    with pytest.raises(TypeError, match="arguments of type COO"):
+    with pytest.raises(TypeError, match="must be BCOO or BCSR arrays, but got COO"):
         to_spvalue(SparsifyEnv(), COO.fromdense(jnp.asarray(DENSE)))
 
 

@@ -83,7 +83,7 @@ def erfinv(x: ArrayLike) -> Array:
 
     Returns: array of the shape of x; NaN outside [-1, 1].
 
-    Accuracy: within 2.5 ulp in float32, 3.5 ulp in float64.
+    Accuracy: within 2.5 ulp in float32, 3.5 in float64.
 
     Example:
       >>> jax.scipy.special.erfinv(jnp.array([0.0, 1.0]))

@@ -43,7 +43,7 @@ def gammaln(x: ArrayLike) -> Array:
 
     Returns: array of the shape of x; inf at 0 and at negative integers.
 
-    Accuracy: within 0.6 ulp in float32, 4 ulp in float64.
+    Accuracy: within 0.6 ulp in float32, 4 in float64.
 
     Raises:
       TypeError: if x is complex; use `loggamma` instead.
@@ -231,7 +231,7 @@ def digamma(x: ArrayLike) -> Array:
 
     Returns: array of the shape of x; NaN at 0 and at negative integers.
 
-    Accuracy: within 0.6 ulp in float32, 48 ulp in float64.
+    Accuracy: within 0.6 ulp in float32, 48 in float64.
 
     Example:
       >>> jax.scipy.special.digamma(jnp.array([1.0]))
