@@ -59,5 +59,5 @@ def test_round_trips_of_random_structures():
     ],
 )
 def test_other_bytes_are_refused(data):
-    with pytest.raises(ValueError, match="not a structure of a pytree"):
+    with pytest.raises(ValueError, match="must be a pytree structure serialized"):
         decode(bytes.fromhex(data))
