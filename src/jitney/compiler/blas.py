@@ -57,7 +57,8 @@ def function(name: str) -> int:
     """Returns the address of a BLAS function with Fortran's calling convention.
 
     The function is NumPy's, which takes 64-bit integers, or MKL's or SciPy's, which take 32-bit
-    integers. Callers pass pointers to 64-bit integers, of which the latter read the low half.
+    integers. Callers pass pointers to 64-bit integers, of which the functions with 32-bit integers
+    read the low half.
     """
     intels = of_mkl(name)
     if intels:
@@ -129,7 +130,7 @@ def exported(module: str) -> Mapping[str, object]:
     """Returns the functions that an extension module of `scipy.linalg` exports to Cython.
 
     The result maps names to capsules. The extension module is imported on first use, without its
-    package, the import of which would take several times as long.
+    package, because importing the package would take several times as long.
     """
     name = f"scipy.linalg.{module}"
     if name not in sys.modules:

@@ -154,7 +154,8 @@ def _items(params: _Params, along: _Along) -> int:
 def _options(along: _Along, params: _Params) -> list[int]:
     """Returns the options as defined in `convolve.h`.
 
-    In its terms, the window is the array that moves, and the image is the one that is contracted.
+    In the terms of that file, the window is the array that moves, and the image is the array that
+    is contracted.
     """
     inner = params["window" if along == "out" else "out"]
     return [

@@ -72,9 +72,9 @@ def calls(
       kind: `OF_COMPLEX`, `OF_REAL` or `TO_REAL`.
       shape: the shape of the array.
       dim: the transformed axis.
-      n: the size of that axis; in the real array for transforms of or to real elements.
+      n: the size of that axis; for transforms of or to real elements, its size in the real array.
       dtype: the dtype of the real and imaginary parts.
-      inverse: whether the kernel is exp(+2 pi i j k / n); it is for transforms to real elements.
+      inverse: whether the kernel is exp(+2 pi i j k / n), as it is for transforms to real elements.
       divisor: the number by which results are divided.
       planes: whether real and imaginary parts are separate arrays in the operand, and in the
         result.
@@ -154,7 +154,7 @@ def _chirps(line: Job, dtype: np.dtype) -> FourierCall:
 
 
 def _between(first: Job) -> int:
-    """Returns the distance in elements from the real to the imaginary parts that `first` leaves.
+    """Returns the distance in elements between the real and imaginary parts of `first`'s result.
 
     It is a multiple of `TILE`.
     """
@@ -281,7 +281,11 @@ class _OfMatrices:
 
 
 class _OfChirps:
-    """`fourier.chirps`; parameters: the job, two for its convolution, lines per item, workspace."""
+    """`fourier.chirps`, the convolution with a chirp.
+
+    Its parameters are the job, the two jobs that transform a line of the convolution, the number of
+    lines per item, and the workspace.
+    """
 
     @staticmethod
     def types(x: TensorType, *others: TensorType, **params: Any) -> list[TensorType]:

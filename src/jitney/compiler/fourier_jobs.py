@@ -26,7 +26,11 @@ TILE, _RADICES, _LARGEST_FACTOR = 64, 40, 272
 
 
 def factors(n: int, of_complex: bool = True) -> list[int]:
-    """Returns the factors of `n` in order: 8 (only for complex elements), 4, 2, odd factors."""
+    """Returns the factors of `n` in the order in which passes use them.
+
+    These are 8 (only for complex elements), 4, and odd factors. If a factor of 2 remains, it
+    changes places with the first factor of 4 or 8.
+    """
     radices: list[int] = []
     for radix in (8, 4) if of_complex else (4,):
         while n % radix == 0:
@@ -68,7 +72,7 @@ def _cost_of_passes(n: int) -> float:
 
 
 def columns_of(n: int, of_complex: bool, few: bool) -> int:
-    """Returns n1 for a line of length `n` = n1 n2 as a matrix, or 0 if it should not be a matrix.
+    """Returns n1 if a line of length `n` = n1 n2 should be treated as a matrix, else 0.
 
     Args:
       n: the length.
@@ -87,7 +91,8 @@ def columns_of(n: int, of_complex: bool, few: bool) -> int:
 def split(n: int) -> int:
     """Returns the product of leading factors of `n` that is nearest to the square root of `n`.
 
-    It is 0 if there is no such product.
+    The product and its cofactor must be at least 4, and a pass must support each factor in the
+    product. The result is 0 if there is no such product.
     """
     best, radices = 0, factors(n)
     for count in range(1, len(radices)):

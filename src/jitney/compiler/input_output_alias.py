@@ -14,8 +14,8 @@ class InputOutputAlias(NamedTuple):
     """The pairs of donated inputs and outputs that can share memory.
 
     Attributes:
-      last_reads: the last step of the program that reads each input; -1 if there is none.
-      first_writes: the first step that writes each output.
+      last_reads: for each input, the number of the last step that reads it; -1 if there is none.
+      first_writes: for each output, the number of the first step that writes it.
       pairs: further pairs that can share memory although one step accesses both: it overwrites only
         the element of the input that it has just read, or it copies the input to the output.
     """

@@ -72,14 +72,14 @@ def _declare(
       options: the names of its parameters in the order of its options; the sizes of a matrix come
         first.
       result_types, reference: as in `LibraryFunction`.
-      weight: the work divided by the product of the sizes, in operations, including LAPACK's
-        overhead.
+      weight: the ratio of the work in operations, including LAPACK's overhead, to n**3 for n x n
+        matrices and to m n min(m, n) for m x n matrices; see `rank` for an exception.
       operations: the floating-point operations for a real matrix, as a function of the parameters.
       rank: the number of parameters that are axis sizes; 0 if the work is proportional to the
         product of the first two only.
       divides: the dtypes for which threads share the work of a single matrix.
-      lanes: the maximum rows of real matrices of which several are computed in the lanes of
-        vectors.
+      lanes: the maximum number of rows and columns of real matrices of which several are computed
+        together, in the lanes of vectors.
       first: the rank of the first operand without its batch axes.
     """
     NAMES.append(name)
@@ -392,13 +392,13 @@ _declare(
 
 
 class _Native:
-    """The functions of the runtime.
+    """The functions of the runtime; they are None until `use_native` sets them.
 
     Attributes:
-      addresses: returns the address of a function, given the indices of its name and dtype.
+      addresses: returns the address of a native function, given the indices of its name and dtype.
       enter: registers a LAPACK routine: (index of dtype, index of routine, address).
-      call: runs a function on arrays: (its address, arrays, batch, grain, whether BLAS is
-        restricted to one thread).
+      call: runs a native function on arrays; the arguments are the address of the function, the
+        arrays, the batch, the grain, and whether BLAS is restricted to one thread.
     """
 
     addresses: Callable[[int, int], int] | None = None

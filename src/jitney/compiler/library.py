@@ -90,7 +90,7 @@ class NativeCode:
 
     Attributes:
       address: returns the address of the function for a dtype of the first operand.
-      computes: tells whether it supports operands of given types (*types, **params).
+      computes: returns whether it supports operands of given types (*types, **params).
       options: returns its options, as int64s, given the parameters.
       rank: the rank of an item of the first operand; the axes before it are batch axes.
       items: returns the number of items (*types, **params), if it is not the batch size.

@@ -54,7 +54,7 @@ class Stage:
       gives: the IR of its output.
       what: a description of the stage in one line.
       run: the function from input to output.
-      is_needed: tells whether the stage could change an input; if not, it is skipped.
+      is_needed: returns whether the stage could change an input; if not, it is skipped.
       simplifies: whether `simplify` runs again on its output.
     """
 

@@ -31,7 +31,7 @@ _NUMBERS = {np.dtype(dtype): k for k, dtype in enumerate(_DTYPES)} | {np.dtype(b
 # Constants of `sort.h`.
 _OPERANDS = 64
 _PART, _PARTS = 1 << 15, 64  # elements that a thread moves together; maximum parts of a row
-_PLACES = 8 << 8  # bytes of the counts of a part or a digit
+_PLACES = 8 << 8  # bytes of the 256 counts that each part, or each digit, has
 _DIGITS = 8
 _BLOCK = 64
 _POSITIONS = 1 << 31  # maximum elements of a row
@@ -56,8 +56,9 @@ def is_native(types: Sequence[TensorType], dim: int) -> bool:
 def is_faster(types: Sequence[TensorType]) -> bool:
     """Returns whether native code sorts arrays of these types faster than NumPy.
 
-    NumPy sorts a single array of 32-bit or 64-bit real elements by a vectorized quicksort. It takes
-    half as long on processors with AVX-512, but has to be called through Python.
+    NumPy sorts a single array of 32-bit or 64-bit real elements with a vectorized quicksort. On
+    processors with AVX-512, this takes half as long as native code, but compiled programs have to
+    call NumPy through Python. For small arrays, native code is therefore faster.
     """
     from jitney.compiler.cost import COSTS  # late: importing jitney does not need it
 
@@ -76,7 +77,10 @@ def _lines(count: int) -> int:
 
 
 def _width(types: Sequence[TensorType], keys: int) -> int:
-    """Returns the bytes of a sorted word, a key together with the data that moves with it."""
+    """Returns the size in bytes of a word that is sorted.
+
+    Such a word contains a key, and the data that moves with it.
+    """
     key, sizes = types[0].dtype, [t.dtype.itemsize for t in types]
     if keys == 1 and key.kind != "c":
         if len(types) == 1:
@@ -173,12 +177,12 @@ def _item_room(*types: TensorType, room: int, **params: Param) -> int:
 
 
 class _Native:
-    """The functions of the runtime.
+    """The functions of the runtime; they are None until `use_native` sets them.
 
     Attributes:
-      address: returns the address of a function by its index.
-      call: runs a function on arrays: (its address, arrays, batch, grain, whether BLAS is
-        restricted to one thread).
+      address: returns the address of the native function with a given index.
+      call: runs a native function on arrays; the arguments are the address of the function, the
+        arrays, the batch, the grain, and whether BLAS is restricted to one thread.
     """
 
     address: Callable[[int], int] | None = None
@@ -191,7 +195,7 @@ def use_native(address: Callable[[int], int], call: Callable[..., None]) -> None
 
 
 def run(routine: library.Routine, operands: Sequence[Array]) -> list[Array]:
-    """Runs a native function that sorts operands along their last axis, and returns its results."""
+    """Runs a sort or top-k routine in native code, and returns its results."""
     assert _Native.call is not None
     held = [np.ascontiguousarray(x) for x in operands]
     types = tuple([TensorType(x.shape, x.dtype) for x in held])

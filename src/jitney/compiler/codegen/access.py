@@ -1,13 +1,13 @@
 """Emits vector loads and stores: contiguous ones, gathers and scatters.
 
 Calls of masked intrinsics pass the alignment as an argument, which all versions of LLVM accept.
-Since LLVM 22 it is an attribute; the IR parser upgrades calls with the argument. Older versions do
-not support the attribute.
+Since LLVM 22 the alignment is an attribute, which older versions do not support; the IR parser
+converts calls that pass the argument.
 
 Masked accesses for which the processor has no instruction are lowered by LLVM to a branch per lane,
 with superlinear compile time. Processors have no gathers and scatters of 8- and 16-bit elements.
-These are loaded by gathering the aligned words that contain them, and stored one by one. The code
-for this is in helper functions that are defined once per module.
+Such elements are loaded by gathering the aligned 32-bit words that contain them, and are stored one
+by one. Helper functions, which are defined once per module, contain the code for this.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def load_vector(e: Emitter, pointer: Value, kind: str, lanes: int, mask: Value |
 
 
 def store_vector(e: Emitter, value: Value, pointer: Value, mask: Value | None) -> None:
-    """Stores the lanes of `value`, or those in `mask`, to contiguous elements from `pointer`."""
+    """Stores the lanes of `value`, or only those in `mask`, to contiguous elements at `pointer`."""
     size, lanes = memory_bytes(value.kind), value.lanes
     if mask is None:
         e.line(f"store {value!r}, {pointer!r}, align {size}")

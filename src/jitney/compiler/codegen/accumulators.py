@@ -40,7 +40,11 @@ class Accumulators:
                 self._write(j, constant(neutral(fn, dtype), _held(dtype), lanes))
 
     def resume(self, j: int, so_far: Value, unless: Value) -> None:
-        """Resumes output j from `so_far`, unless `unless` is true, as in the first strip."""
+        """Makes the reduction of output j continue from `so_far`.
+
+        If `unless` is true, as it is in the first strip, the reduction starts from the neutral
+        element.
+        """
         start = self.e.select(unless, self.value(j, so_far.lanes), so_far)
         self._write(j, start)
 

@@ -12,7 +12,9 @@ from jitney.compiler.plan import ir
 
 
 def write(e: Emitter, step: ir.Clock, address_of: Callable[[np.ndarray], Value]) -> None:
-    """Emits code that adds the time since the last reading to that of a step; see `ir.Clock`.
+    """Emits code that adds the time since the last clock reading to the time of a step.
+
+    See `ir.Clock`.
 
     Args:
       e: the emitter of the entry.

@@ -61,11 +61,11 @@ class DriverWriter:
 
     Args:
       code_of: returns the name of a kernel's function, and whether it is in another module.
-      symbol: returns the addresses of the runtime's functions: "parallel_for", "host", "sgemm" ...
+      symbol: returns the address of a native function, such as "parallel_for", "host" or "sgemm".
 
     Attributes:
       natives: the names of the runtime's functions that the program calls.
-      constants: the data that it reads, by the names of their symbols.
+      constants: the arrays that the program reads, by the names of their symbols.
       python_calls: the calls of Python, that is, of callbacks and of library functions without
         machine code, by the names of the symbols that hold their numbers.
     """
@@ -397,7 +397,10 @@ class DriverWriter:
         polls.check(self.e, self.e.emit(call, "i32"))
 
     def _gemm_function(self, step: ir.Gemm) -> str:
-        """Returns the name of the function for products like `step`, which equal products share."""
+        """Returns the name of the function that computes `step`.
+
+        Products with equal sizes, layouts and dtypes share a function.
+        """
         key = (
             step.dtype,
             step.batch,
@@ -445,9 +448,9 @@ def _step_cost(step: ir.Step) -> int:
 class _GemmWriter:
     """A writer of the function of a (batched) product: i32 gemm(ptr call, ptr x, ptr y, ptr out).
 
-    A large product, or a batch, is computed by a function of a range of rows or of products, like a
-    kernel, so that it can be divided among the runtime's threads. BLAS is restricted to one thread
-    during this time.
+    A large product, or a batch of products, is computed by a second function. Like a kernel, it
+    takes a range, of rows or of products, so that the work can be divided among the runtime's
+    threads. Meanwhile BLAS is restricted to one thread.
     """
 
     def __init__(self, step: ir.Gemm, driver: DriverWriter, name: str) -> None:

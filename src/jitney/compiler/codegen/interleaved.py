@@ -21,7 +21,10 @@ _TOGETHER = (2, 4, 8)
 
 
 def find_pairs(places: Iterable[Place], axis: int | None) -> dict[Place, tuple[Place, Place]]:
-    """Returns, for each place with an adjacent one, the pair of both in memory order."""
+    """Returns the pairs of adjacent places that are loaded together, keyed by each place.
+
+    The places of a pair are in memory order.
+    """
     if axis is None:
         return {}
     pairs: dict[Place, tuple[Place, Place]] = {}
@@ -33,7 +36,7 @@ def find_pairs(places: Iterable[Place], axis: int | None) -> dict[Place, tuple[P
 def _neighbors(
     places: Iterable[Place], axis: int, sizes: Sequence[int]
 ) -> Iterator[tuple[Place, ...]]:
-    """Yields groups of adjacent places, each of which is as large as the stride between lanes.
+    """Yields groups of adjacent places; the size of a group is the stride between lanes.
 
     Each place is in at most one group. Groups, and the places in a group, are in memory order.
 
@@ -86,7 +89,10 @@ def shuffle(e: Emitter, x: Value, y: Value, picks: Sequence[int]) -> Value:
 def stored_together(
     outputs: Sequence[ir.Store | ir.Reduce], axis: int | None, varies: Sequence[bool]
 ) -> dict[int, tuple[int, ...]]:
-    """Returns groups of stores that are emitted together, keyed by the first one in memory order.
+    """Returns groups of outputs whose stores are emitted together.
+
+    An output is identified by its index in `outputs`. The outputs of a group are in memory order,
+    and the first of them is the key of the group.
 
     Args:
       outputs: the outputs of a kernel.

@@ -3,13 +3,13 @@
     i32 kernel(ptr call, ptr params, i64 begin, i64 end)        returns 1 if it has finished
 
 `params` points to the addresses of the buffers. `begin` and `end` are the range of the outermost
-loop, so that a kernel can be divided among threads, and so that the code of a kernel with a single
-loop can be used for all sizes with the same `Range`.
+loop, so that a kernel can be divided among threads, and so that its code can be used for all sizes
+of that loop with the same `Range`.
 
-The code uses explicit vectors. If the target has masked instructions, one loop processes all
-elements, and its last iteration is masked. Otherwise a scalar loop handles the remainder, if there
-can be one. Each statement is placed in the outermost loop in which its operands are available.
-Values that are uniform across lanes are scalars.
+The code uses explicit vectors. Elements that do not fill a vector are processed by masked
+instructions if the target has them, and otherwise by a scalar loop. Each statement is placed in the
+outermost loop in which its operands are available. Values that are uniform across lanes are
+scalars.
 """
 
 from __future__ import annotations
@@ -280,7 +280,7 @@ class KernelWriter:
         self._count(low, high, step, body)
 
     def _strips(self, position: int) -> None:
-        """Writes a loop over strips of the reduced axis around those from `position` inwards."""
+        """Writes a loop over strips of the reduced axis around the loops at and inside `position`."""
         high = constant(self.kernel.extents[self.order[-1]], "i64")
         step = self.schedule.strip
 
@@ -355,7 +355,7 @@ class KernelWriter:
         return indices
 
     def _indices_of_vectors(self) -> set[Affine]:
-        """Returns the indices of which all loads are grouped or read transposed blocks."""
+        """Returns the indices at which every load is grouped or reads a transposed block."""
         transposed = {} if self.transposed is None else self.transposed.places
         loads = [(s.param, s.index) for s in self.kernel.body if isinstance(s, ir.Load)]
         alone = [place for place in loads if place not in self.grouped and place not in transposed]
@@ -391,7 +391,10 @@ class KernelWriter:
         return self._lane_stride(index) not in (0, 1) or any(self.varies[t] for t, _ in index.terms)
 
     def _is_strided_store(self, index: Affine) -> bool:
-        """Returns whether lanes are stored at `index` by shuffles and masked vector stores."""
+        """Returns whether lanes are stored at `index` by shuffles and contiguous vector stores.
+
+        Strides other than -1 require masked stores.
+        """
         stride = self._lane_stride(index)
         if any(self.varies[t] for t, _ in index.terms):
             return False

@@ -12,7 +12,7 @@ from jitney.core.util.record import record
 
 @record(frozen=True)
 class Range:
-    """What the code of a kernel assumes about the range of its outermost loop, if it is vectorized.
+    """What the code of a kernel assumes about the range of a vectorized outermost loop.
 
     Attributes:
       multiple: a divisor of begin and end; a power of two, at most `COSTS.lane_chunk`.
@@ -49,8 +49,8 @@ def content_key(kernel: Kernel) -> tuple[object, ...]:
     extents = tuple([-1 if k == outer else n for k, n in enumerate(kernel.extents)])
     body = tuple([statement_key(s) for s in kernel.body])
     outputs = tuple([ir.output_key(o) for o in kernel.outputs])
-    # The order of loops can depend on the outermost size, and the order of a sum on that of the
-    # loops.
+    # The plan and the number of vectors can depend on the outermost size, and the order of the
+    # additions in a sum depends on both.
     return (extents, kernel.reduced, kernel.params, body, outputs, plan, lanes_hint(kernel, plan))
 
 

@@ -22,15 +22,15 @@ class Links:
     """The symbols with which the code of a program is linked.
 
     Attributes:
-      natives: the functions of the runtime.
+      natives: the names of the runtime's functions.
       constants: the data that the program reads, by the names of their symbols.
-      kernels: the functions of other modules, by their names in the program, as the code of the
-        module and the name in it.
+      kernels: for each kernel in another module, by its name in the program, the code of that
+        module and the name of the kernel in it.
       library_calls: the calls of library functions without machine code, by the names of the
         symbols that hold their numbers.
-      procedures: the calls of library procedures, by the names of such symbols.
-      callbacks: the Python callbacks, by the names of such symbols. A program with callbacks can
-        only run in this process.
+      procedures: the calls of library procedures, keyed in the same way.
+      callbacks: the Python callbacks, keyed in the same way. A program with callbacks can only run
+        in this process.
     """
 
     natives: Sequence[str]

@@ -1,4 +1,4 @@
-"""Generates loop kernels as LLVM functions, with phi nodes for carries and vectors of lanes."""
+"""Generates loop kernels as vectorized LLVM functions, in which carried scalars are phi nodes."""
 
 from __future__ import annotations
 
@@ -108,9 +108,9 @@ class LoopWriter(KernelWriter):
         return held
 
     def _watch(self, head: str, starts: list[Value]) -> Strips | Countdown | Unwatched:
-        """Returns the loop's polling for signals.
+        """Returns the object that writes the loop's polls for signals.
 
-        It is called in the block before the loop.
+        This method must be called while the block before the loop is being written.
         """
         kernel = self.loop
         if not has_polls(kernel):

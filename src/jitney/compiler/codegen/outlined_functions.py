@@ -1,8 +1,8 @@
 """The machine code of functions that kernels call out of line, such as exact argument reduction.
 
 Each function is compiled when a program first needs it, and is shared by all programs of the
-process with the same optimization level. There are few of them; they are defined by scalar
-functions, one per vector width.
+process with the same optimization level. There are few of them: scalar functions define them, one
+for each vector width.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ _codes: dict[tuple[Outlined, int], engine.Code] = {}
 
 
 def missing(wanted: Mapping[str, Outlined], level: int) -> list[Outlined]:
-    """Returns the functions in `wanted`, and their callees, without code, callees first."""
+    """Returns the functions that still have to be compiled, callees first.
+
+    These are the functions in `wanted`, and their callees, that have no code yet.
+    """
     without_code: dict[Outlined, None] = {}
 
     def visit(functions: Mapping[str, Outlined]) -> None:

@@ -66,7 +66,7 @@ def _is_long(steps: Sequence[ir.Step]) -> bool:
 class _Kernels:
     """The machine code of all kernels in the process, by content.
 
-    Programs keep the code that they call alive. The most recently used code is also kept alive, for
+    Programs keep alive the code that they call. The most recently used code is also kept alive, for
     use by later programs. The code of a module takes most of a megabyte, nearly all of which is
     overhead of LLVM.
     """
@@ -239,9 +239,9 @@ class _Modules:
     Attributes:
       own: the new kernels in the module of the entry.
       beside: the new kernels in each other module.
-      found: the existing code of all other kernels, and their names in it.
-      names: the name of each kernel in the module of the entry, and whether it is in another
-        module.
+      found: the existing code of each kernel that is not new, and the name of the kernel in it.
+      names: the name by which the module of the entry refers to each kernel, and whether the kernel
+        is in another module.
     """
 
     def __init__(self, plan: ir.Plan) -> None:

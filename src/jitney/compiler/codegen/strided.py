@@ -64,7 +64,10 @@ class Window:
         return [*range(0, last, lanes), last]
 
     def position(self, offset: int, lane: int, lanes: int) -> int:
-        """Returns the offset in the window of `lane`'s element at position first + `offset`."""
+        """Returns the offset in the window of the element that `lane` loads.
+
+        `offset` is the distance of the loaded position from the first position of the window.
+        """
         steps = lane if self.stride > 0 else lanes - 1 - lane
         return offset + abs(self.stride) * steps
 
@@ -158,7 +161,7 @@ def store(
     stride: int,
     remaining: Value | None,
 ) -> None:
-    """Stores the lanes of `value` from `pointer` at stride `stride`, and writes nothing in between.
+    """Stores the lanes of `value` at stride `stride`, and writes nothing between them.
 
     Args:
       e: the emitter.

@@ -141,7 +141,7 @@ class TransposedBlocks:
         Args:
           e: the emitter.
           shared: the cache of values that are computed together.
-          place: a position in the blocks.
+          place: the buffer and position of a load that reads a block.
           counters: the loop counters.
           lanes: the number of lanes of a vector.
           masks: the mask of the lanes to load and their number, or None for all lanes.

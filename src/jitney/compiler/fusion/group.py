@@ -189,9 +189,9 @@ def group(
     Args:
       results: the results of the program.
       ordered: the nodes with effects, which are kept.
-      is_native: tells whether a kernel can compute an elementwise node or view.
-      is_reduction: tells whether a kernel computes a node as a reduction (or contraction).
-      is_scatter: tells whether a kernel computes a scatter.
+      is_native: returns whether a kernel can compute an elementwise node or view.
+      is_reduction: returns whether a kernel computes a node as a reduction (or contraction).
+      is_scatter: returns whether a kernel computes a scatter.
       stored: further nodes that have to be materialized.
     """
     nodes = traversal.topological_order([*results, *ordered])
@@ -215,7 +215,7 @@ def _own_cost(node: ir.Node) -> int:
 
 
 def _costs(nodes: Sequence[ir.Node], stored: set[ir.Node]) -> dict[ir.Node, int]:
-    """Returns the cost of computing each node from buffers, given that `stored` nodes have some.
+    """Returns the cost of computing each node, given that the nodes in `stored` are in memory.
 
     A node with several uses is counted for each use, as in a tree, up to a cap.
     """
@@ -303,7 +303,7 @@ def _has_long_rows(node: ir.Reduce) -> bool:
 def _costs_less_than_memory(node: ir.Node, costs: dict[ir.Node, int], stored: set[ir.Node]) -> bool:
     """Returns whether recomputing `node` costs less than storing it in memory and loading it.
 
-    Its inputs have to be loaded instead, so they must not be larger.
+    Its inputs have to be loaded instead, so they must not be more than a quarter larger.
     """
     if costs[node] > COSTS.recomputed_below:
         return False
@@ -362,7 +362,7 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks:
     """Returns whether inlining operand `x` into `node` is impossible or repeats costly work."""
     if isinstance(node, ir.DynamicUpdateSlice):
         return x is node.x
-    if isinstance(node, ir.Dft):  # each element once, but in a statement per offset
+    if isinstance(node, ir.Dft):  # reads each element once, in several statements
         return x.dtype.kind == "c" or _is_piecewise(x) or costs[x] > COSTS.store_above
     if isinstance(node, ir.Scatter):
         # Scatters are not vectorized, so operands that cost more than a load are computed beforehand.
@@ -412,7 +412,11 @@ def _joins_starts(node: ir.Node, x: ir.Node) -> bool:
 
 
 def _copies_written_out(node: ir.Node, marks: _Marks) -> int:
-    """Returns the number of equal elements of a broadcast that one point of its kernel stores."""
+    """Returns how many equal elements of a broadcast each point of its kernel uses.
+
+    They are the repeated elements along the axes that the kernel unrolls. The result is 1 for all
+    other nodes.
+    """
     count = 1
     if isinstance(node, ir.Broadcast) and node not in marks.materialized:
         for axis in marks.written_out[node]:

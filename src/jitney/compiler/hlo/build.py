@@ -132,10 +132,10 @@ class Builder:
         return self._make(ir.Apply, TensorType(shape, dtype), fn, args)
 
     def apply_again(self, fn: str, args: Sequence[Node], dtype: np.dtype) -> Node:
-        """Applies `fn` to `args` in a copy of an existing `Apply` node.
+        """Returns a copy of an `Apply` node of the function `fn`, with operands `args`.
 
-        `dtype` is the dtype of that node; functions whose result dtype does not follow from their
-        operands, such as `convert`, take it from there.
+        `dtype` is the dtype of the copied node. It determines the result dtype of functions such as
+        `convert`, for which the dtype does not follow from the operands.
         """
         if fn == "convert":
             return self.convert(args[0], dtype)
@@ -318,9 +318,9 @@ class Builder:
         return self._make(ir.DynamicUpdateSlice, x.type, x, update, tuple(starts))
 
     def row(self, x: Node, i: Node, axis: int = 0) -> Node:
-        """Returns the slice of `x` at index `i` of `axis`, which is removed.
+        """Returns the slice of `x` at index `i` of `axis`, without that axis.
 
-        `i` is clamped into bounds.
+        `i` is clamped to the valid range.
         """
         sizes = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
         part = self.dynamic_slice(x, self._starts(x, i, axis), sizes)
@@ -329,7 +329,7 @@ class Builder:
     def with_row(self, x: Node, i: Node, row: Node, axis: int = 0) -> Node:
         """Returns `x` with the slice at index `i` of `axis` replaced by `row`.
 
-        `i` is clamped into bounds.
+        `i` is clamped to the valid range.
         """
         starts = self._starts(x, i, axis)
         update = self.reshape(row, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))

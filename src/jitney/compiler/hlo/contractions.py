@@ -95,7 +95,7 @@ def _last(node: ir.Dot, side: int) -> int:
 
 
 def _has_columns(node: ir.Dot) -> bool:
-    """Returns whether y is contiguous along its columns and has enough of them to fill vectors."""
+    """Returns whether the columns of y are adjacent in memory, and are enough to fill vectors."""
     last = _last(node, 1)
     is_free = last not in node.contract[1] and last not in node.batch[1]
     return is_free and node.y.shape[last] >= COSTS.tile_columns

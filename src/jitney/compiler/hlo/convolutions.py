@@ -248,9 +248,9 @@ def _products_of_groups(b: Builder, x: ir.Node, w: ir.Node, window: Window, grou
 def _unless_nan(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
     """Computes a convolution with one output feature by `_shifted_windows`, unless that yields NaN.
 
-    Shifted windows contain zeros, and the product of a zero with an infinity or NaN is NaN. That
-    would spread to results whose own window does not contain it, so the library recomputes the
-    result.
+    Shifted windows contain zeros, and the product of a zero with an infinity or NaN is NaN. A NaN
+    would spread to results whose own windows contain neither, so the library function then
+    recomputes all results.
     """
     shifted = _shifted_windows(b, x, w, window)
     if not dtypes.issubdtype(shifted.dtype, np.floating):

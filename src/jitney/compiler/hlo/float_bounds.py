@@ -19,7 +19,7 @@ _FLOATS = {np.dtype(np.uint32): np.dtype(np.float32), np.dtype(np.uint64): np.dt
 
 
 class Bounds(NamedTuple):
-    """The least and the largest possible element, both finite. No element is NaN or -0."""
+    """Finite lower and upper bounds on the elements of a node, none of which is NaN or -0."""
 
     low: np.floating
     high: np.floating

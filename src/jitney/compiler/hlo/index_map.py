@@ -91,8 +91,8 @@ def _common(old: ir.Shape, new: ir.Shape) -> list[int]:
 def _slice(node: ir.Slice) -> IndexMap:
     """Returns the map of a slice.
 
-    A sliced axis stays sharded if the number of shards divides both sizes. An axis that is sliced
-    to few elements has a separate factor in the operand.
+    A sliced axis stays sharded if the number of shards divides both sizes. An axis whose two sizes
+    have no common divisor has a separate factor in the operand.
     """
     rank = len(node.shape)
     sizes = [*_common(node.x.shape, node.shape), *node.x.shape]
@@ -137,9 +137,10 @@ def _concatenate(node: ir.Concatenate) -> IndexMap:
 
 
 def related_operands(node: ir.Node) -> Sequence[ir.Node]:
-    """Returns the nodes that the operands of a node's index map are: those of the node.
+    """Returns the nodes to which the operands of a node's index map correspond.
 
-    For a concatenation, these are the tensors that its parts are slices of.
+    They are the operands of the node, except for a concatenation: its parts that are slices are
+    replaced by the tensors that they slice, and a roll has a single tensor.
     """
     if not isinstance(node, ir.Concatenate):
         return traversal.operands(node)
@@ -227,7 +228,7 @@ def _convolution(node: ir.Convolution) -> IndexMap:
     """Returns the map of a convolution.
 
     The factors are the axes of the result, followed by the input features, which are summed over.
-    Windows overlap those of neighboring shards.
+    Along spatial axes, a shard of the result also needs elements of neighboring shards.
     """
     c = node.dims
     summed = len(node.shape)
@@ -299,12 +300,18 @@ def is_index(dtype: np.dtype) -> bool:
 
 
 def is_combined(dtype: np.dtype) -> bool:
-    """Returns whether the owner's bits can be broadcast: Booleans, reals of at least a byte."""
+    """Returns whether the owner of an element of `dtype` can broadcast it as bits.
+
+    This is possible for bfloat16, and for dtypes of the kinds "b", "i", "u" and "f".
+    """
     return dtype.kind in "biuf" or dtype.itemsize == 2
 
 
 def single_axes(shape: ir.Shape, sizes: Sequence[int], starts: Sequence[ir.Node]) -> list[int]:
-    """Returns the axes of size > 1 along which a block has size 1, so that one device owns it."""
+    """Returns the axes of size > 1 along which a block has size 1, so that one device owns it.
+
+    Axes are left out if `is_index` is false for the dtypes of their start indices.
+    """
     return [
         k for k, n in enumerate(sizes) if n == 1 != shape[k] and is_index(starts[k].dtype)
     ]  # fmt: skip
@@ -348,7 +355,8 @@ def _needed(
 ) -> frozenset[int]:
     """Returns the axes of the operand of a gather or scatter that every shard needs completely.
 
-    Along all others, windows span the operand, and no index moves them.
+    These are all axes except batching axes and those along which the windows are kept, span the
+    operand, and are not moved by indices.
     """
     whole = [k for k, n in enumerate(sizes) if n == shape[k] and k not in (*gone, *moved)]
     return frozenset(range(len(shape))).difference(whole, batching)

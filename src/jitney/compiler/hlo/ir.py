@@ -261,7 +261,10 @@ class DynamicSlice(Node):
 
 @record(eq=False)
 class DynamicUpdateSlice(Node):
-    """`x` with the block at `starts` replaced by `update`; starts are clamped into bounds."""
+    """`x` with the block at `starts` replaced by `update`.
+
+    Starts are clamped so that the block is within `x`.
+    """
 
     x: Node
     update: Node
@@ -462,7 +465,7 @@ class Region:
 
 @record(eq=False)
 class Cond(Node):
-    """cases[index](*args); `index` is an int32 scalar, which is clamped into bounds."""
+    """cases[index](*args); `index` is an int32 scalar, which is clamped to the valid range."""
 
     index: Node
     cases: tuple[Region, ...]

@@ -137,9 +137,10 @@ def for_rows(node: ir.While, loop: MapLoop, parts: int) -> ir.While:
       parts: a divisor of its trip count.
 
     Returns:
-      A loop whose mapped carries have fewer rows, and which has one more carry, its last one: the
-      value of the original loop's counter in the first iteration for these rows, a scalar of the
-      counter's dtype. The initial values of the loop are parameters, numbered like its carries.
+      A loop whose mapped carries have fewer rows, and which has an additional last carry. This
+      carry, a scalar of the counter's dtype, is the value of the original loop's counter in the
+      first iteration for these rows. The initial values of the loop are parameters, numbered like
+      its carries.
     """
     counted = loop.counted
     count = counted.count // parts

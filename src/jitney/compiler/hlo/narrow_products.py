@@ -57,7 +57,7 @@ def _narrow(x: ir.Node) -> ir.Node:
 
 
 def _exact(x: np.dtype, y: np.dtype) -> int:
-    """Returns the number of products whose sum is exact in float32."""
+    """Returns how many products of elements of dtypes `x` and `y` have an exact sum in float32."""
     largest = math.prod(128 if dtype == _INT8 else 255 for dtype in (x, y))
     return (1 << 24) // largest
 

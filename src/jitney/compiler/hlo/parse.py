@@ -283,8 +283,8 @@ def _make(b: Builder, word: str, xs: list[ir.Node], fields: dict[str, Any], type
 def _operands(kind: type[ir.Node], xs: list[ir.Node]) -> dict[str, ir.Node | tuple[ir.Node, ...]]:
     """Returns the operands of a node by field.
 
-    Fields of a single node take one operand each; the remaining operands are split evenly among the
-    fields of several nodes.
+    Fields that contain a single node take one operand each. The remaining operands are divided
+    evenly among the fields that contain several nodes.
     """
     operands: dict[str, Any] = {}
     fields = ir.fields_of(kind)
@@ -309,7 +309,11 @@ _DIMS: dict[type[ir.Node], type[Any]] = {
 def _derived_arguments(
     kind: type[ir.Node], fields: dict[str, Any], type_: Any
 ) -> dict[str, object]:
-    """Returns the arguments of the builder's method that are not fields in the text."""
+    """Returns the arguments of the builder's method that are derived from the text.
+
+    They are the dtype and the shape of the result, dimension numbers, the combining function of a
+    scatter, the fill value, and lists of regions.
+    """
     arguments: dict[str, Any] = {}
     if isinstance(type_, TensorType):
         arguments.update(dtype=type_.dtype, shape=type_.shape)

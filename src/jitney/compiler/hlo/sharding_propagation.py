@@ -139,7 +139,8 @@ def fitting(
 ) -> tuple[Spec, ...]:
     """Returns `specs` restricted to the mesh axes that are valid for arrays of shapes `shapes`.
 
-    Mesh axes that do not divide an axis evenly, or that occur twice, are removed.
+    Mesh axes that do not divide an axis evenly, or that occur twice, are removed. If `specs` is
+    None, all arrays are replicated.
     """
     if specs is None:
         return tuple([whole(len(shape)) for shape in shapes])

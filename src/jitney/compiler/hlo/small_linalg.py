@@ -2,8 +2,9 @@
 
 A call of LAPACK, which factors larger matrices, takes a microsecond even for the smallest one and
 cannot be fused. The matrices of filters, controllers and small models have a few rows and need at
-most a few hundred operations. Unrolled, these become one kernel, or part of a loop's kernel. Each
-matrix element is a node with the shape of the batch, so batches of matrices are vectorized.
+most a few hundred operations. Unrolled, the operations become one kernel, or part of a loop's
+kernel. Each matrix element is a node with the shape of the batch, so batches of matrices are
+vectorized.
 
 The algorithms are those of Golub and Van Loan, Matrix Computations: Cholesky by columns (4.2),
 Gaussian elimination with partial pivoting (3.4), substitution by rows (3.1).
@@ -27,7 +28,10 @@ _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def have_at_most(rows: int, x: ir.Node) -> bool:
-    """Returns whether `x` is nonempty float matrices with at most `rows` rows and columns."""
+    """Returns whether `x` consists of float32 or float64 matrices of at most `rows` x `rows`.
+
+    The matrices and the batch must not be empty.
+    """
     return x.dtype in _DTYPES and 0 not in x.shape and max(x.shape[-2:]) <= rows
 
 

@@ -54,6 +54,9 @@ def _masked(b: Builder, word: Node, bits: int) -> Node:
 
 
 def _offsets(b: Builder, word: Node, bits: int) -> Node:
-    """Returns the shift of each part of a word, along the last axis."""
+    """Returns the number of bits by which to shift each part of a word.
+
+    The parts of a word are along the last axis.
+    """
     places = b.iota(word.dtype, word.shape, len(word.shape) - 1)
     return b.apply("mul", places, b.full(word.shape, bits, word.dtype))

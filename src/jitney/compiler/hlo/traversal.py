@@ -103,7 +103,10 @@ _Map = Callable[[ir.Node], ir.Node]
 
 
 def rebuild(b: Builder, node: ir.Node, new: _Map) -> Any:
-    """Rebuilds `node` in `b` with operands `new(operand)`; returns a list for several results."""
+    """Rebuilds `node` in `b`, with each operand replaced by `new(operand)`.
+
+    Returns the new node, or a list of nodes if `node` has several results.
+    """
     kind = type(node)
     return (_rebuilders.get(kind) or _rebuilder(kind))(b, node, new)
 
@@ -122,7 +125,8 @@ def rebuild_all(
       new: maps old nodes to new ones. Initially it contains the parameters and any nodes to be
         replaced; the nodes that are built are added to it, as a list for a node with several
         results.
-      make: a function that builds one node whose operands are in `new`; `rebuild` if None.
+      make: a function that builds the replacement of one old node, whose operands are already in
+        `new`; `rebuild` if None.
     """
     for node in topological_order(results):
         if node in new:

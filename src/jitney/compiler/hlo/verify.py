@@ -631,7 +631,8 @@ _checks: dict[type, Check] = {
 def check(kind: type[ir.Node]) -> Callable[[Check], Check]:
     """Registers the check of nodes of `kind`.
 
-    The check is a function that returns the type of a node, or raises `IRError`.
+    The check is a function of a node. It returns the type that it infers for the node, or None if
+    it infers none, and raises `IRError` if a constraint is violated.
     """
 
     def enter(function: Check) -> Check:

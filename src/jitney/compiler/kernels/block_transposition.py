@@ -46,7 +46,11 @@ class BlockTransposition:
     blocks: tuple[Block, ...]
 
     def places(self) -> dict[Place, tuple[int, int]]:
-        """Returns the block, by number, and the element for each position loaded from a block."""
+        """Returns a map from each position that is loaded from a block.
+
+        The values are the number of the block, and the number of the element among the `count`
+        elements that stay together.
+        """
         return {
             (block.param, replace(block.index, offset=block.index.offset + which)): (number, which)
             for number, block in enumerate(self.blocks)
@@ -55,7 +59,10 @@ class BlockTransposition:
 
 
 def find_block_transposition(kernel: Kernel, vector: int, axis: int) -> BlockTransposition | None:
-    """Returns the loads of `kernel` that are contiguous along `axis` and strided along `vector`."""
+    """Returns the loads of `kernel` that are contiguous along `axis` and strided along `vector`.
+
+    Returns None if there are no such loads, or if transposing blocks for them does not pay off.
+    """
     enough = min(kernel.extents[vector], kernel.extents[axis]) >= COSTS.transposed_extent
     if not enough or kernel.points < COSTS.transposed_points:
         return None

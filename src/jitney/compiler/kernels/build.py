@@ -91,7 +91,10 @@ class CrossingError(NotExpressibleError):
 
 
 class UnresolvedError(NotExpressibleError):
-    """The index into `node` is not an affine function of the loop indices; it needs a buffer."""
+    """A kernel cannot compute `node` at the required index, so the node needs a buffer.
+
+    The index is not an affine function of the loop indices, or the node has no rule.
+    """
 
     def __init__(self, node: hlo.Node) -> None:
         super().__init__(type(node).__name__)
@@ -111,8 +114,8 @@ class KernelBuilder:
     Args:
       extents: the sizes of the axes of the domain, parallel axes first.
       reduced: the number of trailing axes that are reduced.
-      has_buffer: tells whether a node is loaded from a buffer instead of computed.
-      origin: the position at which the domain begins in another one of which it is a part.
+      has_buffer: returns whether a node is loaded from a buffer instead of computed.
+      origin: the position of the domain's first point in the larger domain of which it is a part.
 
     Attributes:
       node: the node that is being computed, to which new statements and outputs are attributed.
@@ -174,7 +177,10 @@ class KernelBuilder:
         )
 
     def crossing(self, node: hlo.Node, index: Affine, at: int) -> Exception:
-        """Returns the error that states where `index` reaches position `at` of `node`."""
+        """Returns the error that states where `index` reaches position `at` of `node`.
+
+        It is an `UnresolvedError` if the index varies along several axes, or along none.
+        """
         moving = [k for k, c in enumerate(index.coefficients) if c and self.extents[k] > 1]
         if len(moving) != 1:
             return UnresolvedError(node)

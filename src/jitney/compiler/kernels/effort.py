@@ -28,7 +28,7 @@ def called_functions(body: Sequence[LoopStatement]) -> set[str]:
 
 
 def loop_effort(kernel: LoopKernel) -> int:
-    """Returns the estimated compile time of `kernel`."""
+    """Returns the estimated compile time of `kernel`, in instructions (see `compiler/cost.py`)."""
     body, varies = kernel.body, varying(kernel)
     called = called_functions(body)
     widths = [max(BITS[register_kind(s.dtype)], 8) for s, v in zip(body, varies, strict=True) if v]

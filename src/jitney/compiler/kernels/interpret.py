@@ -1,7 +1,7 @@
 """The semantics of kernels, defined by an interpreter.
 
-It evaluates the body with NumPy on the whole iteration domain at once. If stores have
-data-dependent addresses, it proceeds point by point, in order.
+It evaluates the body with NumPy on the whole iteration domain at once. If several points may write
+to the same element, it proceeds point by point, in order.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class LoopBuilder(KernelBuilder):
 
     Args:
       extents: () or (number of lanes,).
-      loaded: tells whether a node is read from a buffer.
+      loaded: returns whether a node is read from a buffer.
       carried: maps parameters that are carried in registers to the numbers of their first scalars.
     """
 
@@ -308,8 +308,8 @@ class BuiltLoop:
 
     Attributes:
       kernel: the kernel.
-      params: for each of its parameters ("loaded", node), ("start", i), ("finish", i) or ("stored",
-        i), where i is the number of a carry.
+      params: for each of its parameters, a node, or ("loaded", i), ("start", i), ("finish", i) or
+        ("stored", i), where i is the number of a carry.
     """
 
     kernel: LoopKernel
@@ -327,7 +327,7 @@ def build_loop(
     Args:
       node: a loop.
       in_place: the carries of which an iteration updates a part in place.
-      is_native: tells whether kernels can compute an elementwise node, view or reduction.
+      is_native: returns whether kernels can compute an elementwise node, view or reduction.
       finish: returns the kernel in the form to compile, or None if it is too large for LLVM.
     """
     for region in (node.cond, node.body):
@@ -362,7 +362,11 @@ def _changing(node: hlo.While, in_place: set[int]) -> list[int]:
 
 
 def _lane_choices(node: hlo.While, in_place: set[int]) -> list[tuple[int, ...]]:
-    """Returns the domains to try: no lanes for small carries, then their common leading size."""
+    """Returns the iteration domains to try, in order.
+
+    If all carries together are small, the first one has no axes. The next one has a single axis,
+    the common first axis of the carries.
+    """
     shapes = [node.body.parameters[i].shape for i in _changing(node, in_place)]
     choices: list[tuple[int, ...]] = []
     if sum(math.prod(s) for s in shapes) <= COSTS.max_carried:

@@ -140,7 +140,10 @@ def _rows_written_out(
 
 
 def _joined(kernel: Kernel) -> Kernel:
-    """Returns `kernel` with axes 0 and 1 merged; indices along axis 0 only use the quotient."""
+    """Returns `kernel` with axes 0 and 1 merged.
+
+    An index that depends on axis 0 but not on axis 1 uses a quotient of the merged index.
+    """
     first, second, *inner_extents = kernel.extents
     if first == 1 or second == 1:
         return kernel

@@ -44,9 +44,10 @@ def write_out_short_axes(kernel: Kernel) -> Kernel:
 
 
 def unroll_and_jam(kernel: Kernel) -> Kernel:
-    """Returns `kernel`, a large reduction, unrolled and jammed by four along an axis if cheaper.
+    """Returns `kernel` unrolled and jammed by four along an axis.
 
-    Shared operands are loaded once for all four points, as in a matrix product.
+    Returns `kernel` itself if it is not a large reduction, or if no axis makes it cheaper. Shared
+    operands are loaded once for all four points, as in a matrix product.
     """
     if not kernel.reduced or kernel.points < COSTS.jam_above:
         return kernel
@@ -84,9 +85,10 @@ def _computed(kernel: Kernel) -> int:
 
 
 def unroll(kernel: Kernel, axis: int) -> Kernel:
-    """Returns `kernel` with its parallel axis `axis` unrolled: each point writes all its elements.
+    """Returns `kernel` with its parallel axis `axis` unrolled.
 
-    Points along the axis must write different elements, and read none of the elements written.
+    Each point of the result writes all elements along the axis. Points along the axis must write
+    different elements, and read none of the elements written.
     """
     body: list[ir.Statement] = []
     known: dict[object, int] = {}

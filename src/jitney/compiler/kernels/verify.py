@@ -45,7 +45,7 @@ def _check_body(body: Sequence[Any], rank: int) -> None:
 
 
 def verify(kernel: ir.Kernel) -> None:
-    """Raises KernelError at the first violation."""
+    """Raises KernelError if `kernel` violates one of the constraints K1 - K7."""
     rank = len(kernel.extents)
     _check_body(kernel.body, rank)
     fixed = ir.invariants(kernel)
@@ -74,7 +74,7 @@ def verify(kernel: ir.Kernel) -> None:
 
 
 def verify_loop(kernel: loop_kernel.LoopKernel) -> None:
-    """Raises KernelError at the first violation."""
+    """Raises KernelError if the loop kernel `kernel` violates a constraint."""
     body, rank = kernel.body, len(kernel.extents)
     _check_body(body, rank)
     for o in kernel.outputs:

@@ -306,7 +306,10 @@ class Emitter:
         self.line(f"br label %{label}")
 
     def phi(self, incoming: Sequence[tuple[Value, str]]) -> Value:
-        """Returns a phi node: the value that belongs to the predecessor block control came from."""
+        """Returns a phi node: the value paired with the predecessor from which control came.
+
+        `incoming` contains pairs of a value and the label of a predecessor block.
+        """
         first = incoming[0][0]
         pairs = ", ".join(f"[{v.text}, %{label}]" for v, label in incoming)
         return self.emit(f"phi {first.type} {pairs}", first.kind, first.lanes)

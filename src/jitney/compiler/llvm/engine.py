@@ -1,7 +1,7 @@
 """Compiles the text of LLVM modules to machine code. This is the only module that imports llvmlite.
 
-The code of modules is vectorized explicitly, so only those passes of LLVM's middle end run on which
-the writers of code rely: helpers are inlined, and stack slots are promoted to registers.
+The code of modules is vectorized explicitly. Of LLVM's middle end, only those passes run on which
+code generation relies: helpers are inlined, and stack slots are promoted to registers.
 
 LLVM emits an object file, which the runtime's loader maps into memory (`set_loader`). This takes a
 few pages, whereas one of LLVM's execution engines takes most of a megabyte, and the file can be
@@ -12,8 +12,8 @@ machine. llvmlite has a lock that allows only one thread at a time to call LLVM.
 takes nearly all of the time is therefore called without this lock.
 
 LLVM's objects are used and closed in code that signals do not interrupt (`core.util.shielded`). A
-module is closed before its context. None is left to the garbage collector, which does not guarantee
-any order.
+module is closed before its context. No object is left to the garbage collector, which does not
+guarantee any order.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class Value:
 
 
 def is_constant(value: Value) -> bool:
-    """Returns whether `value` is a constant instead of a register."""
+    """Returns whether `value` is a constant that is equal in all lanes."""
     return not value.text.startswith(("%", "<"))
 
 

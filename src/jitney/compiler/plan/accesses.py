@@ -114,7 +114,10 @@ def _accesses_of_launch(step: ir.Launch, kernel: kernels.Kernel) -> Iterator[Acc
 def _access(
     buffer: ir.Buffer, is_write: bool, index: kernels.Affine, extents: Sequence[int], size: int
 ) -> Access:
-    """Returns the range that a kernel accesses at an index: the whole buffer if data-dependent."""
+    """Returns the range that a kernel accesses at an index.
+
+    It is the whole buffer if the index depends on values.
+    """
     elements, stride = 1, COSTS.line_bytes
     for c, n in zip(index.coefficients, extents, strict=True):
         if n > 1 and (c or index.terms):

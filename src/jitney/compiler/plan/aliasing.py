@@ -100,7 +100,10 @@ class _Uses:
 
 
 def _is_update(step: ir.Step, i: int, j: int) -> bool:
-    """Returns whether `step` is a launch that reads input `i` and writes output `j` elementwise."""
+    """Returns whether one launch in `step` computes output `j` elementwise from input `i`.
+
+    No other launch in the step may access the input or the output.
+    """
     launches = step.launches if isinstance(step, ir.RowStrips) else (step,)
     uses = [
         launch

@@ -1,4 +1,4 @@
-"""Builds plans from the tensor IR: fusion, kernels, library calls; then the order and buffers.
+"""Builds plans from the tensor IR: fuses nodes into steps, orders them, and assigns buffers.
 
 Every node of the tensor IR can be computed. Elementwise code, views, reductions and small
 contractions become kernels, large contractions become calls of BLAS, and control flow becomes
@@ -35,7 +35,7 @@ def build(module: hlo.Module, supports: Supports) -> ir.Plan:
 
     Args:
       module: a simplified program.
-      supports: tells whether code can be generated for a scalar function with given dtypes.
+      supports: returns whether code can be generated for a scalar function with given dtypes.
     """
     planner = Planner(supports, _RULES)
     region = module.region

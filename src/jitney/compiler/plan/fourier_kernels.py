@@ -102,7 +102,7 @@ def kernels(
     Args:
       node: the transform.
       planes: the buffers of the result: one for each part, or one for complex elements.
-      has_buffer: tells whether a node is loaded rather than computed.
+      has_buffer: returns whether a node is loaded rather than computed.
     """
     return _Transform(node, planes, has_buffer).kernels()
 
@@ -202,7 +202,7 @@ class _Transform:
         factor: int,
         row: int,
     ) -> Affine:
-        """Returns the index of a result.
+        """Returns the index of an operand or result of a stage.
 
         It is base + row * (offset + factor * i) + the position in the row, where i is the loop
         index of axis `along`.

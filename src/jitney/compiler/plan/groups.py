@@ -1,4 +1,4 @@
-"""Prints which step computes each node, and which are in memory, for `as_text("group")`.
+"""Prints which step computes each node, and which nodes are in memory, for `as_text("group")`.
 
     module f(p0: float32[1000]) {
       %1 = sin p0 : float32[1000]  # step 1

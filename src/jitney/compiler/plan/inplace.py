@@ -46,7 +46,7 @@ def updated_in_place(
 
     Args:
       node: the loop.
-      is_scatter: tells whether a kernel computes a scatter.
+      is_scatter: returns whether a kernel computes a scatter.
     """
     body = node.body
     ends = traversal.roots(body)

@@ -11,9 +11,9 @@ A buffer is an input or an output of the program, a constant, or a range of the 
 allocated to it from its first to its last use. A buffer that is only used by the launches of a
 `RowStrips` step can also be on the stack of the thread that processes a strip.
 
-The field `nodes` of a step lists the nodes of the tensor IR whose values the step writes. It also
-computes their operands, and so on, up to the nodes in the plan's `stored`. These fields are used
-for explanations (`jitney.explain`) only; no step depends on them.
+The field `nodes` of a step lists the nodes of the tensor IR whose values the step writes. The step
+also computes their operands, and so on, up to the nodes in the plan's `stored`. These fields are
+used for explanations (`jitney.explain`) only; no step depends on them.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class RowStrips:
     reads it. Strips are independent of each other, and are divided among threads.
 
     Attributes:
-      rows: the number of equal parts into which the outermost loop of each launch is divided, and
-        each buffer that one launch writes and another one accesses.
+      rows: the number of rows. The outermost loop of each launch, and each buffer that one launch
+        writes and another one accesses, is divided into this number of equal parts.
       strip: the number of rows of a strip; the last strip can have fewer.
       launches: at least two launches. Their buffers with place "strip" hold the rows of one strip.
     """

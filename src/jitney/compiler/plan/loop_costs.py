@@ -34,9 +34,10 @@ _VIEWS = (
 
 
 def registers_pay(node: hlo.While, kernel: LoopKernel) -> bool:
-    """Returns whether `kernel` is at least about as fast as separate steps for `node`.
+    """Returns whether the loop kernel `kernel` is a better choice than separate steps for `node`.
 
-    If its compilation takes long, each call must also save time in proportion.
+    It must be faster by a margin, by estimate. If its compilation takes long, each call must also
+    save time in proportion. The result is True if the time of the steps cannot be estimated.
     """
     nodes = traversal.topological_order(node.body.results)
     if not all([isinstance(x, (hlo.Apply, *_STEPS, *_MOVES, *_VIEWS)) for x in nodes]):

@@ -16,14 +16,14 @@ from jitney.compiler.plan.region import RegionPlan
 def loop(plan: RegionPlan, node: hlo.While) -> bool:
     """Plans a loop, and returns True.
 
-    It becomes a loop kernel if that is possible and about as fast, and otherwise a native loop in
-    which each carry that changes has a buffer of its own. Carries of which an iteration updates a
-    part, and accumulators, are updated in place (`inplace`).
+    It becomes a loop kernel if that is possible and faster, and otherwise a native loop in which
+    each carry that changes has a separate buffer. Carries of which an iteration updates a part, and
+    accumulators, are updated in place (`inplace`).
     """
     in_place = plan.updated(node)
 
     def finished(kernel: loop_kernel.LoopKernel) -> loop_kernel.LoopKernel | None:
-        """Returns the loop kernel to compile; None if steps are faster, or LLVM too slow."""
+        """Returns the loop kernel to compile; None if steps are faster, or if LLVM is too slow."""
         if not registers_pay(node, kernel):
             return None
         kernel = in_wide_registers(kernel)

@@ -46,7 +46,7 @@ def _goes_on(step: ir.Step) -> bool:
 
 
 def _scheduled(steps: Sequence[ir.Step]) -> list[ir.Step]:
-    """Returns `steps` in an order by list scheduling that respects their dependences."""
+    """Returns `steps` in the order of list scheduling, which respects their dependences."""
     following, missing = _dependences(steps)
     ready = [(_rank(step), i) for i, step in enumerate(steps) if not missing[i]]
     heapq.heapify(ready)

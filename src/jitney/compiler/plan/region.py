@@ -104,8 +104,8 @@ class Planner:
     def prepared(self, kernel: Kernel) -> list[Kernel]:
         """Optimizes the loop nest of `kernel`.
 
-        The result is one kernel, or several for parts of its domain. Equal kernels have the same
-        object as their result.
+        The result is one kernel, or several for parts of its domain. For equal kernels, the same
+        list is returned.
         """
         key = kernel_key(kernel)
         kernels = self.kernels.get(key)
@@ -184,7 +184,10 @@ class RegionPlan:
     def _targets(
         self, results: Sequence[hlo.Node], outputs: Sequence[ir.Buffer]
     ) -> dict[tuple[hlo.Node, int], ir.Buffer]:
-        """Returns the nodes that are computed directly in the buffers of outputs."""
+        """Returns the buffers of outputs in which results of nodes are computed directly.
+
+        They are keyed by the node and the index of the result.
+        """
         targets: dict[tuple[hlo.Node, int], ir.Buffer] = {}
         for result, output in zip(results, outputs, strict=True):
             node, index = _base(result)
@@ -211,7 +214,7 @@ class RegionPlan:
         return [x for x in inputs if not isinstance(x, _LEAVES)]
 
     def _begins_as(self, node: hlo.Node, index: int) -> hlo.Node | None:
-        """Returns the node whose value is in a result's memory before it is computed.
+        """Returns the node whose value is in a result's memory before the result is computed.
 
         It is the operand of an update, or the initial value of a carry; None for other results.
         """

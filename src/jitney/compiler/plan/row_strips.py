@@ -127,8 +127,9 @@ class _Chain:
     Attributes:
       members: the accesses by row of each launch, in order.
       rows: the number of rows, which is the same for all of them.
-      before: the steps between them that are moved before the chain, which they do not depend on.
-      after: the steps between them that are moved after the chain.
+      before: the steps between the launches that are moved before the chain, because they do not
+        depend on it.
+      after: the steps between the launches that are moved after the chain.
     """
 
     def __init__(self, first: Rows) -> None:
@@ -264,9 +265,10 @@ class _Chain:
 def _is_own(
     buffer: ir.Buffer, first: Rows, members: Sequence[Rows], uses: Counter[ir.Buffer]
 ) -> bool:
-    """Returns whether only the chain accesses `buffer`.
+    """Returns whether a buffer of the strip can replace `buffer`.
 
-    `first` is the first member that accesses the buffer.
+    Only the chain may access the buffer. `first`, the first member that accesses it, must write and
+    not read it.
     """
     return (
         buffer.place == "arena"

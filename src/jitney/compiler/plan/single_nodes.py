@@ -53,7 +53,7 @@ def pad(plan: RegionPlan, node: hlo.Pad) -> bool:
     if not plan.planner.is_stored(node.dtype):
         return plan.by_reference_demanding(node)
     plan.new(node)
-    # Negative padding removes elements: of each axis, `count` elements from `first` on remain.
+    # Negative padding removes elements: `count` elements, starting at `first`, remain of each axis.
     spans: list[tuple[int, int, int, int]] = []  # first, count, start, step
     for n, out, low, inner in zip(node.x.shape, node.shape, node.low, node.interior, strict=True):
         step = inner + 1

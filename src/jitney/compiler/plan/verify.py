@@ -33,7 +33,7 @@ class PlanError(AssertionError):
 
 
 def verify_plan(plan: ir.Plan) -> None:
-    """Raises PlanError at the first violation."""
+    """Raises PlanError if `plan` violates a constraint."""
     _Memory(plan.arena_bytes).steps(plan.steps)
 
 

@@ -48,12 +48,18 @@ def _window(shape: Sequence[int], starts: Sequence[Any], sizes: Sequence[int]) -
 
 
 def dynamic_slice(x: np.ndarray, starts: Sequence[Any], sizes: Sequence[int]) -> np.ndarray:
-    """Returns the block of shape `sizes` at `starts`, which are clamped into bounds."""
+    """Returns the block of shape `sizes` at `starts`.
+
+    Starts are clamped so that the block is within `x`.
+    """
     return x[_window(x.shape, starts, sizes)]
 
 
 def dynamic_update_slice(x: np.ndarray, update: np.ndarray, starts: Sequence[Any]) -> np.ndarray:
-    """Returns `x` with the block at `starts`, clamped into bounds, replaced by `update`."""
+    """Returns `x` with the block at `starts` replaced by `update`.
+
+    Starts are clamped so that the block is within `x`.
+    """
     out = np.array(x, order="C")
     out[_window(x.shape, starts, update.shape)] = update
     return out
@@ -80,9 +86,9 @@ def _positions(
 ) -> tuple[list[np.ndarray], np.ndarray | None]:
     """Returns the position along each operand axis, and whether each window is in bounds.
 
-    The arrays have the axes of `indices` except the last, followed by an axis for each axis in
-    `window`, the operand axes along which windows extend; they can be broadcast against each other.
-    `batching` pairs axes of the operand and of `indices`.
+    `window` lists the operand axes along which windows extend. The arrays have the axes of
+    `indices` except the last, followed by one axis for each entry of `window`; they are not
+    broadcast, so axes can have size 1. `batching` pairs axes of the operand and of `indices`.
     """
     batch_rank = indices.ndim - 1
     rank = batch_rank + len(window)

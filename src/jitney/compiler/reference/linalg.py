@@ -35,7 +35,10 @@ def complex_dtype(dtype: np.dtype) -> np.dtype:
 
 
 def wide_dtype(dtype: np.dtype) -> np.dtype:
-    """Returns the dtype in which matrices of `dtype` are computed; that of pivots is unchanged."""
+    """Returns the dtype in which arrays of `dtype` are computed.
+
+    The dtypes of integer arrays, such as pivots, are unchanged.
+    """
     return dtype if dtype.char in "fdFD" or dtype.kind in "iu" else np.dtype(np.float32)
 
 

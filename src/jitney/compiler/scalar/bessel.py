@@ -1,8 +1,8 @@
 """Modified Bessel functions of the first kind, of orders 0 and 1, scaled by exp(-|x|).
 
-For |x| < 8 they are computed as exp(-x) times a polynomial in x^2 with positive terms, so that
-there is no cancellation; for larger x, as a polynomial in 1 / x divided by the square root of x.
-These forms are from Blair, Rational Chebyshev approximations for the modified Bessel functions
+For |x| < 8 they are computed as exp(-|x|) times a polynomial in x^2 with positive terms, so that
+there is no cancellation; for larger |x|, as a polynomial in 1 / |x| divided by the square root of
+|x|. These forms are from Blair, Rational Chebyshev approximations for the modified Bessel functions
 I0(x) and I1(x), Mathematics of Computation 28 (1974), 581-583. The coefficients are those of
 interpolants at Chebyshev nodes, computed with 48 digits.
 """

@@ -87,9 +87,9 @@ def _at_the_edges(e: Emitter, x: Pair, y: Pair, quotient: Pair) -> Pair:
 
 
 def _boxed(e: Emitter, part: Value, infinite: Value) -> Value:
-    """Returns a component of a number that may be infinite as a finite value with the same sign.
+    """Returns `part`, a component of a number, made finite if the number is infinite.
 
-    The value is 1 for infinite components of infinite numbers, and 0 for their finite ones.
+    The component then becomes 1 if it is infinite, and otherwise 0; it keeps its sign.
     """
     one = e.fcmp("oeq", e.fabs(part), e.const(INF, part))
     size = e.select(one, e.const(1.0, part), e.const(0.0, part))

@@ -118,7 +118,7 @@ def igamma_grad_a(e: Emitter, a: Value, x: Value) -> Value:
 
 
 def random_gamma_grad(e: Emitter, a: Value, x: Value) -> Value:
-    """Returns the derivative with respect to a of the x at which P(a, x) is constant."""
+    """Returns dx / da for constant P(a, x), that is, the derivative of a quantile x."""
     return _by_doubles(e, a, x, lambda e, a, x, kind: _derivative(e, a, x, kind, True))
 
 

@@ -1,7 +1,7 @@
 """Building blocks of math functions: polynomials, rounding by a magic number, powers of two.
 
-The functions in this module, and in those of math functions, work on `f32` and `f64` values of any
-number of lanes. They handle all IEEE 754 special cases unless stated otherwise.
+The functions in this module, and in the modules of math functions, work on `f32` and `f64` values
+with any number of lanes. They handle all IEEE 754 special cases unless stated otherwise.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def _with_low(e: Emitter, high: Value, low: Value) -> Value:
 def _times(
     e: Emitter, x: Value, x_low: Value | None, y: Value, y_low: Value | None
 ) -> tuple[Value, Value]:
-    """Returns the (high, low) parts of a product of such numbers; None stands for no low part."""
+    """Returns (x + x_low) * (y + y_low) as a (high, low) pair; None stands for a low part of 0."""
     high, low = two_product(e, x, y)
     if x_low is not None:
         low = e.fma(x_low, y, low)
@@ -185,7 +185,7 @@ def _power64(e: Emitter, x: Value, y: Value) -> Value:
 
 
 def _log_twice(e: Emitter, x: Value) -> tuple[Value, Value]:
-    """Returns (high, low) with log x within 2^-63, for positive finite x."""
+    """Returns (high, low), whose sum is log x within 2^-63, for positive finite x."""
     m, n = split_exponent(e, x)
     one, two = e.const(1.0, x), e.const(2.0, x)
     f = e.fsub(m, one)

@@ -1,4 +1,7 @@
-"""Bitwise functions of integers and Booleans. Shifts by the width or more return the limit."""
+"""Bitwise functions of integers and Booleans.
+
+Shifts by the width or more return 0, but arithmetic right shifts return copies of the sign bit.
+"""
 
 from __future__ import annotations
 

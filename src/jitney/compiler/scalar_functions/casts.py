@@ -17,8 +17,8 @@ def convert(x: np.ndarray, dtype: Any) -> np.ndarray:
     """Returns `x` converted to `dtype`.
 
     Floats are truncated to integers and clamped into range, and NaN becomes 0. Integers wrap
-    around. All values but 0 are converted to True. The imaginary part of complex numbers is dropped
-    before.
+    around. All values but 0 are converted to True. If `dtype` is not complex, the imaginary part of
+    complex numbers is dropped first.
     """
     old = x.dtype
     if old == dtype:

@@ -122,7 +122,7 @@ class ScalarFunction:
       reference: its semantics, a function of ndarrays of equal shapes; the reference of a cast also
         takes the new dtype.
       operands: the number of operands.
-      accepts: tells whether it is defined for operands of given dtypes.
+      accepts: returns whether it is defined for operands of given dtypes.
       result: returns the dtype of the result; None for casts, for which nodes specify the dtype.
       cost: the cost of computing it in registers, in additions (see `compiler/cost.py`).
       ulp: the error bounds in f32 and f64, in units in the last place, measured by
@@ -133,7 +133,7 @@ class ScalarFunction:
       half: how 16-bit results are obtained from f32. "closed": results are representable and need
         no rounding. "basic": results are rounded by a processor instruction, and NaN results are
         those of an operand or the processor's default NaN. "rounded": all other results. "own": the
-        function is not computed in f32, or not in the same way as in f32.
+        function is not computed in f32, or by other code than that for f32 operands.
       part: the component of a complex function that the row computes, or None.
     """
 

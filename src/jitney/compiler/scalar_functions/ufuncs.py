@@ -80,7 +80,11 @@ _of_ufuncs: dict[Reference, tuple[Reference, int]] = {}
 
 
 def for_small(rule: Reference) -> tuple[Reference, int]:
-    """Returns the function that computes `rule` on small arrays, and the size of large arrays."""
+    """Returns the function that computes `rule` on small arrays, and the size of large arrays.
+
+    Arrays are large if they have at least that many elements. For a rule that is not based on a
+    ufunc, the results are the rule itself and 0.
+    """
     return _of_ufuncs.get(rule, (rule, 0))
 
 

@@ -1,4 +1,4 @@
-"""Moves reshapes of values that are computed from element counters to the counters.
+"""Moves reshapes from values that are computed from element counts to the counts themselves.
 
 Random bits are computed from a count of their elements along one axis. A shard along other axes
 than the first is not a block of that count, so each device would have to compute all bits. This
@@ -17,7 +17,7 @@ from jitney.compiler.hlo.build import Builder
 
 
 def hoist_reshapes(region: ir.Region) -> ir.Region:
-    """Moves reshapes of values in `region` that are computed from counts to the counts."""
+    """Returns `region` with reshapes moved from values computed from counts to the counts."""
     order = traversal.topological_order(traversal.roots(region))
     counted = _counted(order)
     if not any([_is_shaped_late(node, counted) for node in order]):

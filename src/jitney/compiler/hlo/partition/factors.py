@@ -56,8 +56,8 @@ class Factors:
     ) -> Iterator[tuple[dict[int, Names], int]]:
         """Yields the shardings of the node that operands suggest, from all combined to none.
 
-        With each sharding, it yields the number of shards along factors that no operand shards in
-        this way, or 1.
+        With each sharding, it yields the number of shards along those factors that no operand
+        shards in this way, or 1 if there are none.
 
         Args:
           specs: specs of the operands; None for those that are available in any sharding.
@@ -96,8 +96,8 @@ class Factors:
     def is_possible(self, division: Division, mesh: Mesh) -> bool:
         """Returns whether shards are blocks, and partial results have a single monoid.
 
-        The number of shards has to divide the size of a factor; factors before it in an axis must
-        be sharded completely.
+        Shards are blocks if the number of shards along each factor divides its size, and if all
+        factors that precede it in an axis are sharded completely.
         """
         sizes = self.map.sizes
         if any([sizes[f] % mesh.parts(names) for f, names in division.items()]):

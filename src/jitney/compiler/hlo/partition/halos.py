@@ -23,7 +23,11 @@ from jitney.core.util.record import replace
 def _slice(
     node: ir.Slice, m: Movement, xs: Nodes, division: Division, shapes: Shapes
 ) -> ir.Node:  # fmt: skip
-    """Builds a slice. If few elements of an axis remain, their owners broadcast them."""
+    """Builds a slice.
+
+    If the two sizes of a sharded axis have no common divisor, the owners of the remaining elements
+    broadcast them.
+    """
     x, rank = xs[0], len(node.shape)
     for dim in range(rank):
         start, stride = node.starts[dim], node.strides[dim]

@@ -24,7 +24,10 @@ _INT32 = np.dtype(np.int32)
 
 
 def _of_owner(m: Movement, x: ir.Node, owned: ir.Node, names: Names) -> ir.Node:
-    """Returns `x` of the device for which `owned` is true, on all devices along `names`."""
+    """Returns, on all devices along `names`, each element of `x` as its owner holds it.
+
+    `owned` is true for the elements that this device owns.
+    """
     b, dtype = m.b, x.dtype
     bits = x if dtype.kind in "biu" else b.bitcast(x, np.dtype(f"uint{8 * dtype.itemsize}"))
     zero = b.full(x.shape, 0, bits.dtype)
@@ -39,7 +42,10 @@ def _of_owner(m: Movement, x: ir.Node, owned: ir.Node, names: Names) -> ir.Node:
 def _start(
     m: Movement, start: ir.Node, n: int, names: Names
 ) -> tuple[ir.Node, ir.Node]:  # fmt: skip
-    """Returns an index clamped to size `n`, relative to the shard, and whether the shard has it."""
+    """Clamps `start`, an index along an axis of size `n` that is sharded along `names`.
+
+    Returns the index relative to this device's shard, and whether it is within the shard.
+    """
     b = m.b
     size = n // m.mesh.parts(names)
     clamped = _clamped(m, start, n - 1)

@@ -21,7 +21,7 @@ _INT32 = np.dtype(np.int32)
 
 @record(frozen=True)
 class Partial:
-    """Addends of a reduction by the monoid `fn` over all devices along `names`."""
+    """A reduction that a value still needs: by the monoid `fn`, over devices along `names`."""
 
     fn: ir.Monoid
     names: Names
@@ -196,7 +196,7 @@ class Movement:
         self, x: ir.Node, dim: int, names: Names, lo: int, hi: int,
         pairs: Sequence[tuple[int, int]],
     ) -> ir.Node:  # fmt: skip
-        """Returns elements lo ... hi of the shard of another device.
+        """Returns elements lo, ..., hi - 1 of the shard of another device.
 
         `pairs` are the devices that send and receive; other devices get zeros.
         """
@@ -209,7 +209,10 @@ class Movement:
         return self.collective("permute", names, (("pairs", tuple(pairs)),), piece)
 
     def collected(self, x: ir.Node, dim: int, names: Names, start: int, limit: int) -> ir.Node:
-        """Returns global elements start ... limit on every device; their owners broadcast them."""
+        """Returns the global elements start, ..., limit - 1 on every device.
+
+        The owners of the elements broadcast them.
+        """
         size = x.shape[dim]
         parts: list[ir.Node] = []
         for owner in range(start // size, -(-limit // size)):
@@ -240,7 +243,7 @@ class Movement:
         return self.b.pad(x, zero, lows, highs, [0] * rank)
 
     def inside(self, shape: ir.Shape, dim: int, names: Names, start: int, limit: int) -> ir.Node:
-        """Returns a mask of the elements with global indices start ... limit along `dim`."""
+        """Returns a mask of the elements with global indices start, ..., limit - 1 along `dim`."""
         b = self.b
         index = self.indices(shape, dim, names, _INT32)
         tests: list[ir.Node] = []

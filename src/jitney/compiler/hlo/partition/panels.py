@@ -81,7 +81,8 @@ def in_panels(region: ir.Region, least: int = COSTS.panel_bytes) -> ir.Region:
         b: Builder, node: ir.Node, new: MutableMapping[ir.Node, Any]
     ) -> ir.Node | list[ir.Node]:
         at = new.__getitem__
-        if isinstance(node, ir.Dot) and node.dtype in blas.PRODUCTS:  # others round once
+        # Sums of other dtypes are rounded once.
+        if isinstance(node, ir.Dot) and node.dtype in blas.PRODUCTS:
             operands = [_gathered(x, uses, new) for x in (node.x, node.y)]
             if any(operands):
                 return _product(b, node, operands, new, least) or traversal.rebuild(b, node, at)
@@ -94,7 +95,10 @@ def in_panels(region: ir.Region, least: int = COSTS.panel_bytes) -> ir.Region:
 def _gathered(
     node: ir.Node, uses: Mapping[ir.Node, int], new: Mapping[ir.Node, ir.Node]
 ) -> Gathered | None:
-    """Returns the operand `node` of a product if it is gathered only for it, else None."""
+    """Returns the operand `node` of a product if it is gathered for that product only.
+
+    Returns None for all other operands.
+    """
     match node:
         case ir.Collective(kind="all_gather", params=(("dim", int(dim)),)) if uses[node] == 1:
             return Gathered(new[node.args[0]], node, dim, group_size(node.axes, node.groups))
@@ -209,9 +213,10 @@ def _room(node: ir.Dot, pair: Sequence[Gathered], least: int) -> int:
 
 
 def _panel_count(length: int, needed: int, room: int) -> int:
-    """Returns the number of equal parts of `length` elements such that each fits into `room`.
+    """Returns the smallest number of equal parts of `length` elements that fit into `room` bytes.
 
-    All parts together need `needed` bytes.
+    All parts together need `needed` bytes. If no number of parts suffices, each part has one
+    element.
     """
     return next(
         (n for n in range(1, length) if length % n == 0 and needed <= n * room), max(length, 1)

@@ -419,7 +419,7 @@ class _Region:
     ) -> tuple[list[ir.Node], list[Spec]]:
         """Returns the results of a loop with initial values `values`, and their specs on `mesh`.
 
-        `last` has the specs that some of the results require.
+        `last` maps the indices of some results to the specs that they require.
         """
         free = [v.make is not None for v in values]
         first, carry = True, [v.spec for v in values]

@@ -13,7 +13,7 @@ from jitney.compiler.hlo.partition.rules import Nodes, Shapes
 from jitney.compiler.reference.reduction import neutral
 from jitney.core.util.index_space import Division
 
-# For sums of floats: 0.0 would change -0.0.
+# Neutral elements that differ from `neutral`: adding 0.0 would change -0.0.
 _NOTHING = {"add": -0.0}
 
 

@@ -40,7 +40,11 @@ def collectives_of(region: ir.Region) -> Iterator[ir.Collective]:
 
 
 def work(node: ir.Node) -> int:
-    """Estimates the number of operations of one device for `node`: its elements, or products."""
+    """Estimates the number of operations that one device executes for `node`.
+
+    It is the number of products of a contraction or convolution, and the number of elements of the
+    operand of a reduction or scatter, or of the results of any other node.
+    """
     match node:
         case ir.Dot():
             return node.tensor_type.size * math.prod([node.x.shape[k] for k in node.contract[0]])

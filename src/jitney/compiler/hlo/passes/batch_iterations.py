@@ -71,7 +71,8 @@ def batch_over_iterations(
       trips: its trip count and counter.
       results: the nodes of its body to expand.
       rows: maps nodes of the body to their values in all iterations. It has to contain the nodes
-        from which `results` can be computed; the values that are built are added to it.
+        that `results` depend on but that cannot be expanded (`can_lift`). The values that are built
+        are added to it.
     """
     stack = list(results)
     needed: set[ir.Node] = set()

@@ -65,7 +65,7 @@ def is_needed(region: ir.Region) -> bool:
 
 
 def run(module: ir.Module) -> ir.Module:
-    """Returns `module` with these operations decomposed."""
+    """Returns `module` with the operations listed above decomposed."""
     return replace(module, region=_region(module.region))
 
 
@@ -270,9 +270,10 @@ def _long_run(b: Builder, fn: str, rows: ir.Node, reverse: bool) -> ir.Node:
 def _combined(b: Builder, fn: str, sofar: ir.Node, row: ir.Node) -> ir.Node:
     """Combines a partial result with a row by `fn`; NaN propagates.
 
-    The loop is bound by the latency of this dependence, so for max and min it consists only of a
-    comparison and a select. The maximum of 0.0 and -0.0 is 0.0, and the minimum is -0.0. To achieve
-    this, the zero that wins is replaced by the adjacent float in comparisons.
+    For short rows, the loop is bound by the latency of this dependence, which for the maximum and
+    minimum of floats therefore consists only of a comparison and a select. The maximum of 0.0 and
+    -0.0 is 0.0, and the minimum is -0.0. To achieve this, the zero that wins is replaced by the
+    adjacent float in comparisons.
     """
     if (
         fn not in ("max", "min")

@@ -51,7 +51,9 @@ def _loop(b: Builder, loop: ir.While, used: set[int]) -> list[ir.Node]:
 
 @record(eq=False)
 class _Product:
-    """A product, in a loop, of this iteration's row of an array with a matrix, both loop-invariant.
+    """A product in a loop, of the current iteration's row of an array with a matrix.
+
+    The array and the matrix are loop-invariant.
 
     Attributes:
       node: the product.

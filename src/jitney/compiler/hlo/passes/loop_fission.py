@@ -220,7 +220,11 @@ class _Divider:
         return all(any(x in group for group in known) for x in traversal.operands(node))
 
     def division(self) -> _Fission:
-        """Returns the split; its saving is 0 if nothing would remain for the second loop."""
+        """Returns the split.
+
+        Its saving is 0 if the stacked values would need too much memory, or if all carries are
+        early ones or invariant.
+        """
         body, counter = self.loop.body, self.trips.counter
         filled: list[int] = []
         fillers: list[ir.Node] = []

@@ -385,7 +385,10 @@ def is_narrow(node: ir.Dot, side: int) -> bool:
 def with_transposed(
     b: Builder, node: ir.Dot, side: int, matrix: ir.Node, other: ir.Node
 ) -> ir.Node:
-    """Returns the product `node` with an operand replaced by its transpose."""
+    """Returns the product `node`, computed from the transpose of one of its operands.
+
+    `matrix` is the transpose of the operand on `side`, and `other` is the other operand.
+    """
     along, others = 1 - node.contract[side][0], node.contract[1 - side]
     if side == 0:
         return b.dot(matrix, other, ((along,), others), node.batch, node.dtype)

@@ -1,4 +1,4 @@
-"""Sinks reductions over the iterations of a loop to after the loop.
+"""Sinks reductions over the iterations of a loop: computes them after the loop.
 
     for i < n  a = a + outer(u, v)     where a starts as 0, and u and v are small
         ->  for i < n  us[i] = u, vs[i] = v;  a = sum over i of outer(us[i], vs[i])
@@ -109,7 +109,10 @@ def _is_zero(node: ir.Node) -> bool:
 
 
 def _sources(loop: ir.While, term: ir.Node) -> list[ir.Node] | None:
-    """Returns the small values from which `term` is computed elementwise; None if any is large."""
+    """Returns the values from which `term` is computed elementwise.
+
+    They are small or loop-invariant. Returns None if `term` also depends on other values.
+    """
     size = term.tensor_type.size
     sources: dict[ir.Node, None] = {}
     seen: set[ir.Node] = set()
@@ -162,9 +165,10 @@ def without_sums(b: Builder, loop: ir.While, sums: Sequence[Sum]) -> list[ir.Nod
 
 
 def _zeros_added(term: ir.Node) -> dict[ir.Node, ir.Node]:
-    """Returns a map from the nodes x + 0 that `term` is composed of to their x.
+    """Returns a map from each node x + 0 to x, for the nodes of this form that yield `term`.
 
-    Adding x + 0 or x to a sum that starts as 0 has the same effect.
+    `term` can be x + 0, a reshape or transpose of it, or a nest of these. Adding x + 0 or x to a
+    sum that starts as 0 has the same effect.
     """
     summands: dict[ir.Node, ir.Node] = {}
     while True:

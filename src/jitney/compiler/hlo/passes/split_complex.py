@@ -10,7 +10,7 @@ memory; kernels read them through `real` and `imag` and write them through `comp
 values, including most carries of loops, are replaced by two real ones. A contraction of few
 elements becomes a sum of products, whose real and imaginary parts are computed in one kernel.
 
-Functions that cannot be expressed in real arithmetic like this call their reference implementation.
+Functions that cannot be expressed in real arithmetic call their reference implementations.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _pair(b: Builder, value: _Value) -> _Pair:
 
 
 def _part(value: _Value, which: int) -> ir.Node:
-    """Returns one part of a complex value; other values unchanged."""
+    """Returns the real (0) or imaginary (1) part of a split value; other values are unchanged."""
     return (value.im if which else value.re) if isinstance(value, Split) else value
 
 
@@ -220,7 +220,10 @@ def _flattened(values: Sequence[_Value]) -> list[ir.Node]:
 
 
 def _joined(nodes: Sequence[ir.Node], like: Sequence[_Value]) -> list[_Value]:
-    """The inverse of `_flattened`."""
+    """Returns the values that consist of `nodes`; this is the inverse of `_flattened`.
+
+    `like` contains values of which the same ones are split.
+    """
     flat = iter(nodes)
     return [Split(next(flat), next(flat)) if isinstance(x, Split) else next(flat) for x in like]
 
