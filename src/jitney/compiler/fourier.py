@@ -96,9 +96,10 @@ def calls(
 
 
 def _as_matrices(job: Job, first: int, before: int, after: int) -> tuple[Job, Job]:
-    """Returns the jobs for the columns and the rows of lines of n = `first` times n2 elements.
+    """Returns the jobs for the columns and for the rows of lines that are treated as matrices.
 
-    For transforms to real elements, the rows come first.
+    A line has n = `first` times n2 elements. For transforms to real elements, the job for the rows
+    comes first.
     """
     second, rows = job.n // first, first // 2 + 1
     lines = before * after

@@ -63,7 +63,10 @@ class Accumulators:
         self._write(j, e.zext(new, "i8") if value.kind == "i1" else new)
 
     def value(self, j: int, lanes: int | None = None) -> Value:
-        """Returns the partial results of output j in `lanes` lanes; the default is the widest."""
+        """Returns the partial results of output j in the accumulator with `lanes` lanes.
+
+        By default, this is the widest accumulator.
+        """
         lanes = self.widths[0] if lanes is None else lanes
         _, dtype = self.reductions[j]
         kind = _held(dtype)

@@ -429,7 +429,10 @@ def division(kernel: Kernel | LoopKernel) -> Literal["in_order", "parallel_for"]
 
 
 def _step_cost(step: ir.Step) -> int:
-    """Returns the cost of a step for polling; 0 if the step itself polls, or calls Python."""
+    """Returns the cost of a step, on which the distance between polls depends.
+
+    It is 0 if the step itself polls, or calls Python.
+    """
     match step:
         case ir.Launch():
             return body_cost(step.kernel) * step.kernel.points

@@ -280,7 +280,10 @@ class KernelWriter:
         self._count(low, high, step, body)
 
     def _strips(self, position: int) -> None:
-        """Writes a loop over strips of the reduced axis around the loops at and inside `position`."""
+        """Writes a loop over strips of the reduced axis.
+
+        It contains the loops from `position` inwards.
+        """
         high = constant(self.kernel.extents[self.order[-1]], "i64")
         step = self.schedule.strip
 

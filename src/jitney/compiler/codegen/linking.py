@@ -107,7 +107,10 @@ class CompiledProgram:
         self._keep_alive = keep_alive
 
     def reused(self, seconds: float) -> CompiledProgram:
-        """Returns the same code for another program with equal text, found in `seconds` seconds."""
+        """Returns this code as the compiled program of another program with equal text.
+
+        `seconds` is the time that the lookup took.
+        """
         program = copy.copy(self)
         program.timings = {"lookup": seconds}
         return program

@@ -135,7 +135,7 @@ def load(
 
 
 def picked(e: Emitter, window: Window, vectors: list[Value], offset: int, lanes: int) -> Value:
-    """Selects the lanes for position first + `offset` of `window` from its `vectors`."""
+    """Selects the lanes' elements at position first + `offset` of a window from its vectors."""
     starts = window.starts(lanes)
     wanted = [window.position(offset, lane, lanes) for lane in range(lanes)]
     source = [min(p // lanes, len(starts) - 1) for p in wanted]

@@ -88,7 +88,7 @@ class HostFunction:
 
     @classmethod
     def of_library(cls, call: library.Call) -> HostFunction:
-        """Returns the reference implementation of a library function.
+        """Returns a host function that runs the reference implementation of a library function.
 
         Raises:
           ValueError: if there is no function with that name.
@@ -103,7 +103,7 @@ class HostFunction:
 
     @classmethod
     def of_procedure(cls, call: library.ProcedureCall) -> HostFunction:
-        """Returns the function to which a procedure's name refers.
+        """Returns a host function that runs the function to which a procedure's name refers.
 
         Raises:
           ValueError: if there is no procedure with that name.

@@ -63,7 +63,7 @@ def _exact(x: np.dtype, y: np.dtype) -> int:
 
 
 def product(b: Builder, node: ir.Dot, x: ir.Node, y: ir.Node) -> ir.Node:
-    """Returns the contraction `node` of its narrow operands `x` and `y`."""
+    """Returns the contraction `node`, computed from its narrow operands `x` and `y`."""
     batch, m, n, k = extents(node)
     rows = _matrices(b, x, node, 0, (batch, m, k))
     columns = _matrices(b, y, node, 1, (batch, k, n))

@@ -62,7 +62,7 @@ def _implementation(call: library.Call) -> library.Implementation:
 
 
 def _function(region: ir.Region) -> library.Implementation:
-    """Returns the node that is the only computation of `region` as a function of arrays."""
+    """Returns `region`, which usually contains a single computation, as a function of arrays."""
     from jitney.compiler.hlo import interpret  # most programs do not need it
 
     nodes = traversal.topological_order(region.results)

@@ -249,7 +249,7 @@ def is_independent(kernel: Kernel | LoopKernel, axis: int) -> bool:
 
 
 def _is_separated(kernel: Kernel, index: Affine, axis: int) -> bool:
-    """Returns whether all other contributions to an address are less than one step along `axis`."""
+    """Returns whether a step along `axis` exceeds the sum of all other parts of an address."""
     most = 0
     for k, (coefficient, extent) in enumerate(zip(index.coefficients, kernel.extents, strict=True)):
         most += abs(coefficient) * (extent - 1) if k != axis else 0

@@ -395,7 +395,7 @@ class RegionPlan:
             self.steps.append(ir.LibraryCall(call, args, tuple(self.new(node))))
 
     def call_host(self, node: hlo.Node) -> None:
-        """Plans a call of a Python function, or the evaluation of a node with one in a region."""
+        """Plans a call of a Python function, or of a node whose regions call Python functions."""
         args = list(dict.fromkeys(operands(node)))
         multiple = isinstance(node.type, tuple)
 

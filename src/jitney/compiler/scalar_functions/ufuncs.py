@@ -99,7 +99,7 @@ def stand_in_for(inner: Reference, rule: Reference) -> Reference:
 
 
 def halves_in_float32(inner: Reference) -> Reference:
-    """Returns `inner` with float16 and bfloat16 computed in float32, as NumPy has no such loops."""
+    """Returns `inner`, with float16 and bfloat16 operands computed in float32."""
 
     def rule(*xs: np.ndarray) -> np.ndarray:
         dtype = xs[0].dtype

@@ -207,16 +207,19 @@ def _starts(b: Builder, x: ir.Node, dim: int, start: ir.Node) -> list[ir.Node]:
 
 
 def _room(node: ir.Dot, pair: Sequence[Gathered], least: int) -> int:
-    """Returns the bytes that a loop's panels may take: a share of the product's other memory."""
+    """Returns the bytes that a loop's panels may take.
+
+    They are `least`, or a share of the product's other memory if that is more.
+    """
     has = node.tensor_type.nbytes + sum([g.x.tensor_type.nbytes for g in pair])
     return max(least, has // COSTS.panel_share)
 
 
 def _panel_count(length: int, needed: int, room: int) -> int:
-    """Returns the smallest number of equal parts of `length` elements that fit into `room` bytes.
+    """Returns the smallest number of equal parts, each of which fits into `room` bytes.
 
-    All parts together need `needed` bytes. If no number of parts suffices, each part has one
-    element.
+    The parts divide `length` elements, which need `needed` bytes in all. If no number of parts
+    suffices, each part has one element.
     """
     return next(
         (n for n in range(1, length) if length % n == 0 and needed <= n * room), max(length, 1)

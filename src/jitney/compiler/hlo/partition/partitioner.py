@@ -220,7 +220,10 @@ class _Region:
         return [*missing]
 
     def cost(self, nodes: Sequence[ir.Node]) -> float:
-        """Returns the cost of adding `nodes`, in bytes that a device sends in the same time."""
+        """Returns the cost of adding `nodes` to the program, in bytes.
+
+        A device sends that number of bytes in the time that the nodes take.
+        """
         new = self.new(nodes)
         traffic = sum([sent(node) for node in new if isinstance(node, ir.Collective)])
         return traffic + sum([work(node) for node in new]) * COSTS.bytes_per_operation

@@ -366,7 +366,10 @@ def _filled_with(
 def _reading(
     loop: ir.While, trips: CountedLoop, division: _Fission, rows: dict[ir.Node, ir.Node]
 ) -> ir.While:
-    """Returns the second loop: the late carries, with values known for all iterations looked up."""
+    """Returns the second loop, which has only the late carries.
+
+    It looks up the values that are known for all iterations.
+    """
 
     def look_up(inner: Builder, new: dict[ir.Node, Any], every: Sequence[ir.Node]) -> None:
         counter = new[loop.body.parameters[trips.counter]]

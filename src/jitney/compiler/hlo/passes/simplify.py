@@ -102,7 +102,7 @@ def _may_round_differently(node: ir.Node) -> bool:
 
 
 def fold_constants(b: Builder, node: ir.Node) -> ir.Node | None:
-    """Evaluates a function of constants."""
+    """Evaluates an operation on small constants, if compiled code would yield the same result."""
     operands = traversal.operands(node)
     if not operands or not all(map(_is_small_constant, operands)):
         return None
@@ -287,7 +287,10 @@ def transpose_of_scalar(b: Builder, node: ir.Transpose) -> ir.Node | None:
 
 
 def slice_of_simple(b: Builder, node: ir.Slice) -> ir.Node | None:
-    """Simplifies slices of broadcast scalars, of slices, and of one part of a concatenation."""
+    """Simplifies slices of broadcast scalars, of slices, and of concatenations.
+
+    A slice of a concatenation is simplified if it is within one part.
+    """
     x = node.x
     if isinstance(x, ir.Broadcast) and not x.x.shape:
         return b.broadcast(x.x, node.shape, ())
@@ -405,7 +408,10 @@ def dot_of_narrow_constant(b: Builder, node: ir.Dot) -> ir.Node | None:
 
 
 def transpose_of_dot(b: Builder, node: ir.Transpose) -> ir.Node | None:
-    """Rewrites transpose(x @ y) to y @ x, with the roles of their axes swapped."""
+    """Rewrites transpose(x @ y) to y @ x, for contractions without batch axes.
+
+    The transpose must exchange the free axes of x with those of y.
+    """
     x = node.x
     if not isinstance(x, ir.Dot) or x.batch[0]:
         return None
