@@ -69,17 +69,14 @@ class CostModel:
     halving: float = 3.0  # reducing the lanes of a vector to half as many
     gather: int = 4  # loading an element at a computed index
     loop_trips: int = 100  # assumed trip count of the loop of a loop kernel
-    # The choice between loop kernels and separate steps (`plan/loop_costs.py`), in units of 0.27
-    # ns, measured on twenty loops: the cost of a launch in a loop, and its additional cost for a
-    # product; of an operation in registers that costs at most an addition; of a scalar function,
-    # relative to one lane of a vector function; of an operation on 16-bit floats including
-    # rounding; and the maximum ratio of the costs of both forms for which a loop kernel is chosen.
-    loop_launch: int = 40
-    loop_product: int = 30
-    register_operation: float = 0.4
-    scalar_function: float = 1.5
-    half_operation: int = 6
-    register_margin: float = 0.9
+    # The choice between loop kernels and separate steps (`plan/loop_costs.py`). Costs are in units
+    # of 0.27 ns, measured on twenty loops.
+    loop_launch: int = 40  # the cost of a launch in a loop
+    loop_product: int = 30  # the additional cost of a product
+    register_operation: float = 0.4  # a cheap operation in registers, relative to an addition
+    scalar_function: float = 1.5  # a function of a scalar, relative to that of a vector
+    half_operation: int = 6  # an operation on 16-bit floats with rounding, relative to float32
+    register_margin: float = 0.9  # the maximum cost of a loop kernel, relative to steps
     # The estimated compile time of a loop kernel, 40 ms, above which a call must save time in
     # proportion to it: the compile time is repaid after some 10,000 calls.
     light_effort: int = 1000

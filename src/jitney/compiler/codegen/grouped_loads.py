@@ -63,7 +63,7 @@ class GroupedLoads:
         Args:
           e: the emitter.
           shared: the cache of values that are computed together.
-          place: a place in this object.
+          place: one of the places that this object contains.
           dtype: the dtype of the elements.
           pointer: returns the address of the first lane's element at an index.
           lanes: the lanes of a vector.

@@ -79,7 +79,7 @@ def is_tile(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:
 def lanes_hint(kernel: Kernel | LoopKernel, plan: Schedule) -> int:
     """Returns the number of vectors per iteration.
 
-    It depends on sizes, so it is part of the key.
+    The number depends on the sizes of axes, so it is part of the key of a kernel.
     """
     if plan.vector is None or not kernel.reduced:
         return 1

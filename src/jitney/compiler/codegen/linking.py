@@ -77,7 +77,7 @@ class CompiledProgram:
       arena_bytes: the memory that a call needs besides inputs and outputs.
       inputs, outputs: the types of operands and results.
       releases_gil: whether a call can take so long that it should release the GIL.
-      alias: the inputs whose memory an output can use.
+      alias: the pairs of an input and an output that can share memory.
       code_bytes: the size of the code that is not shared with other programs.
       links: the symbols with which its code is linked.
       timings: the seconds that each stage of compilation took.

@@ -1,6 +1,6 @@
 """Generates code with debug locations that identify the tensor IR node of each instruction.
 
-It is used only by inspection tools; code that is compiled to be run has no debug locations. A
+Only inspection tools use this module; code that is compiled to be run has no debug locations. A
 location is a line of a fictitious file: line n + 2 stands for the n-th node, and line 1 for the
 code of loops. LLVM propagates locations to machine instructions, which they do not affect.
 """

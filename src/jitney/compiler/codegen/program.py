@@ -207,7 +207,7 @@ class _KernelSet:
     """The kernels that a plan launches.
 
     Attributes:
-      kernels: one kernel for each key.
+      kernels: one kernel for each key; kernels with equal keys have equal code.
       keys: the key of each kernel.
     """
 

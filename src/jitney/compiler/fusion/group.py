@@ -414,8 +414,8 @@ def _joins_starts(node: ir.Node, x: ir.Node) -> bool:
 def _copies_written_out(node: ir.Node, marks: _Marks) -> int:
     """Returns how many equal elements of a broadcast each point of its kernel uses.
 
-    They are the repeated elements along the axes that the kernel unrolls. The result is 1 for all
-    other nodes.
+    They are the repetitions along axes that the kernel unrolls. The result is 1 for all other
+    nodes.
     """
     count = 1
     if isinstance(node, ir.Broadcast) and node not in marks.materialized:

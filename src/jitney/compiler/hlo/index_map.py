@@ -91,8 +91,8 @@ def _common(old: ir.Shape, new: ir.Shape) -> list[int]:
 def _slice(node: ir.Slice) -> IndexMap:
     """Returns the map of a slice.
 
-    A sliced axis stays sharded if the number of shards divides both sizes. An axis whose two sizes
-    have no common divisor has a separate factor in the operand.
+    A sliced axis stays sharded if the number of shards divides its sizes before and after slicing.
+    If these have no common divisor, the axis has a separate factor in the operand.
     """
     rank = len(node.shape)
     sizes = [*_common(node.x.shape, node.shape), *node.x.shape]

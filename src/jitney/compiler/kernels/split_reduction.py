@@ -1,9 +1,9 @@
 """Parallel reductions in two stages: kernels for partial results, then for their reduction.
 
-The first stage is divided among threads. It is used for large reductions to few elements
-(`split_fold`), and for sums over the rows of arrays that are computed strip by strip (`split`, for
-`plan/row_strips.py`). The partition does not depend on the number of threads, and therefore neither
-does the result.
+The first stage is divided among threads. Large reductions with few results are split
+(`split_fold`), and so are sums over the rows of arrays that are computed strip by strip (`split`,
+for `plan/row_strips.py`). The partition does not depend on the number of threads, and therefore
+neither does the result.
 """
 
 from __future__ import annotations

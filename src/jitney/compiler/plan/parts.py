@@ -36,8 +36,8 @@ def by_rows(
     Args:
       launch: any launch.
       strips: the maximum number of strips; each strip contains complete partial sums.
-      nbytes: the bytes that strips access for all rows; one strip must hold the rows of a partial
-        sum.
+      nbytes: the bytes that all strips together access; a strip must have room for the rows of a
+        partial sum.
     """
     kernel = launch.kernel
     if not isinstance(kernel, Kernel) or not kernel.reduced or kernel.in_order:

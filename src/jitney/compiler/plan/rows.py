@@ -20,8 +20,8 @@ class _Reach:
 
     Attributes:
       step: the offset between the elements of consecutive iterations.
-      low: the first element, in the first iteration.
-      high: the last element, in the first iteration.
+      low: the position of the first element that the first iteration accesses.
+      high: the position of the last element that it accesses.
       itemsize: the size of an element in bytes.
     """
 

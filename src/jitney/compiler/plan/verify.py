@@ -1,8 +1,8 @@
 """Verifies plans: kernels are well formed, and simultaneously live buffers do not share memory.
 
-The latter is checked by abstract execution of the steps, with two iterations of each loop. It
-records which buffer was last written to each range of the arena; a step that reads a buffer must
-find that buffer there.
+Whether buffers overlap is checked by abstract execution of the steps, with two iterations of each
+loop. It records which buffer was last written to each range of the arena; a step that reads a
+buffer must find that buffer there.
 """
 
 from __future__ import annotations

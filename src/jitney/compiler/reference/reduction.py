@@ -278,7 +278,7 @@ def reduce_region(
     Args:
       xs: the arrays, which have equal shapes.
       inits: the initial scalar of each accumulator.
-      dims: the axes to reduce, in row-major order of elements.
+      dims: the axes to reduce; elements are combined in row-major order.
       body: (*accumulators, *elements) -> accumulators, on scalars.
       elementwise: whether `body` accepts arrays as well, for many reductions at once.
     """

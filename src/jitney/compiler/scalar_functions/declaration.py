@@ -129,7 +129,7 @@ class ScalarFunction:
         `tests/accuracy`; None if there is no stated bound, as for functions computed by SciPy.
       code: the code that computes it, as "module.name" in `compiler.scalar`, which is a function of
         f32 and f64 or a `Code`. If it is None, compiled programs call the reference, or the
-        function is decomposed before (`real`, `complex`).
+        compiler has decomposed the function before (`real`, `complex`).
       half: how 16-bit results are obtained from f32. "closed": results are representable and need
         no rounding. "basic": results are rounded by a processor instruction, and NaN results are
         those of an operand or the processor's default NaN. "rounded": all other results. "own": the

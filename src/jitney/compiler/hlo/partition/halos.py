@@ -25,8 +25,8 @@ def _slice(
 ) -> ir.Node:  # fmt: skip
     """Builds a slice.
 
-    If the two sizes of a sharded axis have no common divisor, the owners of the remaining elements
-    broadcast them.
+    If the sizes of a sharded axis before and after slicing have no common divisor, the owners of
+    the remaining elements broadcast them.
     """
     x, rank = xs[0], len(node.shape)
     for dim in range(rank):

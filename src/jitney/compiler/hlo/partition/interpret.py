@@ -1,7 +1,7 @@
 """An interpreter of partitioned programs: runs all devices of the mesh in one process.
 
-It is the reference for implementations. Each node is computed for all devices before the next one,
-so a collective can access the operands of all devices.
+Its results are the reference for the runtimes of partitioned programs. Each node is computed for
+all devices before the next one, so a collective can access the operands of all devices.
 """
 
 from __future__ import annotations

@@ -48,9 +48,9 @@ class Value:
       shape: its global shape.
       spec: its sharding.
       node: the device's shard; None if it is free.
-      partial: the reduction that its addends still need.
+      partial: the reduction that it still needs; None if it is complete.
       make: builds the shard of a free value for a spec.
-      needs: the shards of other values from which it is built.
+      needs: returns, for a spec, the other values from which that shard is built, and their specs.
     """
 
     shape: ir.Shape
