@@ -106,8 +106,8 @@ class custom_partitioning:  # name required by the API
           propagate_user_sharding: accepted for compatibility; no effect.
           decode_shardings: accepted for compatibility; shardings are always NamedShardings.
           sharding_rule: correspondence between the axes of operands and results, such as
-            "i k, k j -> i j"; or an `SdyShardingRule`; or a function of (mesh, operands, results),
-            where the latter are types with shapes, that returns one of these.
+            "i k, k j -> i j"; or an `SdyShardingRule`; or a function of the mesh, the types of the
+            operands and the types of the results, which returns one of these.
           reduction_factors, need_replication_factors, permutation_factors, **factor_sizes: further
             properties of the factors of a rule that is a string; see `SdyShardingRule`.
 

@@ -36,7 +36,7 @@ R = TypeVar("R")
 
 
 class MappingSpec:
-    """Base class of specifications of the axis of a user-defined type that is mapped or scanned."""
+    """Base class of specifications of which axis of a user-defined type is mapped or scanned."""
 
 
 # --- derivatives ----------------------------------------------------------------------------------

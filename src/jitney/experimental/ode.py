@@ -192,9 +192,9 @@ def optimal_step_size(
       last_step: size of the last step.
       mean_error_ratio: error of the last step, as a multiple of the tolerance.
       safety: safety factor applied to the optimal size.
-      ifactor: largest factor by which the size can increase.
-      dfactor: smallest factor by which the size can decrease; 1 is used instead after a step that
-        was accepted.
+      ifactor: largest factor by which the size is multiplied.
+      dfactor: smallest factor by which the size is multiplied after a step that was rejected; after
+        an accepted step, the size does not decrease.
       order: order of the method.
     """
     least = jnp.where(mean_error_ratio < 1, 1.0, dfactor)

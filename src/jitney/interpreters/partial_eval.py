@@ -171,7 +171,11 @@ def dce_jaxpr(
 
 
 def _is_dead(eqn: JaxprEqn, live: set[Var]) -> bool:
-    """Returns whether all effects are reads, or writes to references that are not read later."""
+    """Returns whether an equation can be removed if its results are not used.
+
+    That is the case if it has effects, and each effect is a read, or a write to a reference that is
+    not read later.
+    """
     return bool(eqn.effects) and all([
         isinstance(effect, ReadEffect)
         or (isinstance(effect, RefEffect) and eqn.invars[effect.input_index] not in live)

@@ -56,7 +56,7 @@ class _Rules(NamedTuple):
 
 
 class _Limits(NamedTuple):
-    """The bias, mask and key lengths of attention, or None.
+    """The bias, mask and key lengths of attention, each of which can be None.
 
     Bias and mask are initially [B|1, K|1, T|1, G|1, S|1], and lengths [B|1, 1, 1, 1, 1]. Functions
     that handle one batch or one head receive them without the leading axes.
@@ -181,7 +181,7 @@ def _bands(
 
 
 def _part(x: Array | None, first: int, last: int) -> Array | None:
-    """Returns the blocks from `first` to `last` (exclusive), or the block that all share."""
+    """Returns blocks `first` to `last` (exclusive) of `x`, or `x` itself if all share one block."""
     return x if x is None or x.shape[0] == 1 else x[first:last]
 
 

@@ -237,7 +237,7 @@ def _is_static_integer(x: ArrayLike, may_be_negative: bool) -> TypeGuard[Support
     """Returns whether exponent `x` is a concrete integer scalar.
 
     A negative scalar array counts only if `may_be_negative`. A negative Python integer always
-    counts, and raises an error for integer bases.
+    counts; if the bases are integers, computing the power then raises an error.
     """
     if isinstance(x, np.ndarray | ArrayImpl):
         is_one = x.ndim == 0 and promotion.is_integer(x.dtype)
@@ -285,7 +285,10 @@ def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def _custom_jvp_named(name: str) -> Callable[[Callable[P, R]], custom_jvp[P, R]]:
-    """Returns a `custom_jvp` whose equations are named `name` and share one jaxpr."""
+    """Returns a decorator that makes a function a `custom_jvp` named `name`.
+
+    All equations that call the function share one jaxpr.
+    """
 
     def decorate(function: Callable[P, R]) -> custom_jvp[P, R]:
         function.__name__ = name

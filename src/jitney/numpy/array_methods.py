@@ -5,8 +5,8 @@ its attributes to `core.array.Array`, so that arrays and tracers have them. Each
 of the same name in `jax.numpy`. Operators are defined in `jitney.numpy.operators`.
 """
 
-# The functions are imported where they are called: their modules need arrays that have methods, and
-# most programs use few of them.
+# The functions are imported where they are called, because their modules need arrays that already
+# have methods, and because most programs use few of the functions.
 # The data of arrays (`_data`) is private to the package.
 # pyright: reportPrivateUsage=false
 

@@ -110,10 +110,10 @@ def _combining(
     printed: str,
     returns: str = "a new array",
 ) -> Update:
-    """Returns the update method that applies `function` to the whole array and an array of factors.
+    """Returns an update method that applies `function` to the whole array and a second operand.
 
-    The factors are 1 at elements that are not updated; values for repeated positions are
-    multiplied. For the arguments see `_scattering`.
+    The second operand has the shape of the array. It is 1 at elements that are not updated; at a
+    repeated position, it is the product of the values. For the arguments see `_scattering`.
     """
 
     def update(
@@ -463,7 +463,7 @@ def _broadcast(values: ArrayLike, shape: tuple[int, ...]) -> Array:
 
 
 def _warn_if_unsafe(dtype: np.dtype, values: ArrayLike) -> None:
-    """Warns if `values` do not fit into an array of `dtype` without loss."""
+    """Warns if `values` do not promote to `dtype`, the dtype of the updated array."""
     aval = get_aval(values)
     source = aval.dtype
     if source == dtype or dtypes.is_extended(dtype) or dtypes.is_extended(source):

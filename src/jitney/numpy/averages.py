@@ -125,7 +125,7 @@ def average(
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all axes.
-      weights: an array of the shape of `a`, or one that has only the axes `axis` of `a`; by
+      weights: an array of the shape of `a`, or one whose axes correspond to those in `axis`; by
         default, all weights are 1.
       returned: whether to return the sum of the weights as well.
       keepdims: whether reduced axes are kept, with size 1.

@@ -37,11 +37,12 @@ def contraction(
     """Plans the product of operands of these shapes as one contraction.
 
     Args:
-      left: the shape of the first operand: (*batch, row, n), or (*batch, n) unless `row`.
-      right: the shape of the second operand: (*batch, n, column), or (*batch, n) unless `column`.
+      left: the shape of the first operand: (*batch, row, n), or (*batch, n) if `row` is False.
+      right: the shape of the second operand: (*batch, n, column), or (*batch, n) if `column` is
+        False.
       row, column: whether the first operand has a row axis, and the second a column axis.
-      placed: whether the caller specifies the sharding of the result. Batch axes are then kept,
-        since axes of size 1 may be sharded along mesh axes of size 1.
+      placed: whether the caller specifies the sharding of the result. Batch axes that have size 1
+        in both operands are then kept, since they can be sharded along mesh axes of size 1.
 
     Raises:
       ValueError: if the batch axes cannot be broadcast.

@@ -214,7 +214,7 @@ def _of_plain_sequence(xs: Sequence[Any], leaves: list[Any], dtype: Any) -> Arra
 
 
 def _uneven(rows: list[Any]) -> str:
-    """Describes the elements of nested lists that have unequal lengths."""
+    """Returns an error message that tells where nested lists have unequal lengths."""
     shape: tuple[int, ...] = ()
     level: list[Any] = [rows]
     while all(isinstance(x, list) for x in level):

@@ -249,7 +249,8 @@ def svd(
 
     Args:
       a: matrices of shape (..., m, n).
-      full_matrices: whether U and Vh are square; otherwise, they have min(m, n) columns and rows.
+      full_matrices: whether U and Vh are square; otherwise, U has min(m, n) columns, and Vh has
+        min(m, n) rows.
       compute_uv: whether to compute U and Vh.
       hermitian: whether `a` is known to be Hermitian.
       subset_by_index: the half-open range of the singular values to return, with their singular

@@ -202,7 +202,11 @@ def _between(x: Array, low: int, high: int, axis: int) -> Array:
 
 
 def _uneven_slopes(x: Array, h: Array, axis: int, first: Array, last: Array) -> Array:
-    """Returns slopes at the coordinates `h`; inside, those of parabolas through three points."""
+    """Returns the slopes of `x` along `axis`, at coordinates `h` that can be unevenly spaced.
+
+    At the edges, the slopes are the differences `first` and `last`, divided by the distances.
+    Elsewhere, they are the slopes of parabolas through three adjacent points.
+    """
     if shape_of(h) != (x.shape[axis],):
         raise ValueError(
             "jnp.gradient: the number of coordinates must be the size of `f` along their axis, "

@@ -42,10 +42,11 @@ def _binary_gcd(x: Array, y: Array) -> Array:
     """Returns greatest common divisors of unsigned integers by Stein's binary algorithm.
 
     Euclid's algorithm needs integer divisions, for which processors have no vector instruction.
-    Here, each step keeps one operand odd, and halves the other, or the even difference that
-    replaces it. The product of both operands loses at least one bit per step, so there are at most
-    as many steps as they have bits. The number of steps is fixed: a test for the end would combine
-    all elements, also those of other devices.
+    Here, the first operand is always odd. A step halves the second operand if it is even. If both
+    are odd, the smaller one becomes the first operand, and half of their difference, which is even,
+    becomes the second one. The product of the operands loses at least one bit per step, so there
+    are at most as many steps as both operands together have bits. The number of steps is fixed: a
+    test for the end would combine all elements, including those on other devices.
 
     Source: Stein, Computational problems associated with Racah algebra, J. Comput. Phys. 1 (1967).
     """

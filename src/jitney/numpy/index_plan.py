@@ -62,7 +62,7 @@ class Span:
     start: int
     size: int
     step: int
-    limit: int  # the bound in the index, counted from the front
+    limit: int  # the stop of the slice, as `slice.indices` returns it
     extent: int  # the size of the axis
 
     @property
@@ -84,7 +84,7 @@ class Span:
 
     @property
     def stop(self) -> int:
-        """One past the largest position: the limit of the ascending slice that covers them."""
+        """The stop of the ascending slice that covers the positions."""
         if self.step > 0:
             return max(self.start, self.limit)
         return self.start + 1 if self.size else self.first

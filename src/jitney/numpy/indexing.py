@@ -234,7 +234,12 @@ def _sized_axes(p: Plan) -> list[tuple[int, int | str]]:
 
 
 def static_entries(p: Plan, clip: bool, wrap: bool) -> list[Span | int] | None:
-    """Returns the entries with scalars as ints; None if one is not static, or out of range."""
+    """Returns the entries of a plan, with each `Scalar` replaced by its position.
+
+    Negative positions count from the end if `wrap`; positions out of range are clipped if `clip`.
+    Returns None if an entry is neither a `Span` nor a static `Scalar`, or if a position remains out
+    of range.
+    """
     out: list[Span | int] = []
     for entry, extent in zip(p.entries, p.shape, strict=True):
         if isinstance(entry, Span):

@@ -1,7 +1,7 @@
 """`jax.numpy.linalg`: linear algebra with NumPy's API; functions of matrices accept batches.
 
-Integers are promoted to the default float. Functions defined by linear systems (`inv`, `solve`,
-`det`) are differentiated by solving linear systems.
+Integers are promoted to the default float. `inv`, `solve` and `det` are differentiated by solving
+linear systems.
 """
 
 from __future__ import annotations

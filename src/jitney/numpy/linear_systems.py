@@ -133,9 +133,9 @@ def _pinv_jvp(
 
 
 def _product(x: Array, y: Array, z: Array) -> Array:
-    """Computes x @ y @ z, with the smaller of the two square matrices as the intermediate result.
+    """Computes x @ y @ z, with the smaller of x @ y and y @ z as the intermediate result.
 
-    The matrices x and z have the shape of the transpose of y.
+    x and z have the shape of the transpose of y, so that both intermediate results are square.
     """
     rows, columns = x.shape[-2:]
     if rows < columns:

@@ -55,7 +55,11 @@ def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Arra
 
 
 def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Returns the best split of each run (i, j) of matrices of shapes (sizes[k], sizes[k + 1])."""
+    """Returns where to split each product of consecutive matrices, for the least total cost.
+
+    Matrix k has shape (sizes[k], sizes[k + 1]). If entry (i, j) of the result is k, the product of
+    matrices i to j is computed from the products of matrices i to k and of matrices k + 1 to j.
+    """
     n = len(sizes) - 1
     cost: dict[tuple[int, int], int] = {(i, i): 0 for i in range(n)}
     splits: dict[tuple[int, int], int] = {}

@@ -1,7 +1,7 @@
 """Indices of selected elements: `nonzero`, `argwhere`, `extract`, `compress`, `place` and others.
 
-The number of selected elements depends on their values, so under `jit` it must be passed as `size`;
-results are truncated or padded to it.
+The number of selected elements depends on the values of the array, so under `jit` it must be passed
+as `size`. Results are truncated or padded to that size.
 """
 
 from __future__ import annotations

@@ -187,7 +187,10 @@ def _each(x: Array, widths: Widths, function: Callable[..., Any], name: str) -> 
 def _values(
     value: ArrayLike | list[Any] | tuple[Any, ...], x: Array
 ) -> Callable[[int, int], ArrayLike]:
-    """Returns a function (axis, side) -> the padding value there, of the dtype of `x`."""
+    """Returns a function that maps (axis, side) to the value by which `x` is padded there.
+
+    A scalar `value` is returned as it is; several values are converted to the dtype of `x`.
+    """
     if isinstance(value, list | tuple):
         value = array(value)
     if not shape_of(value):

@@ -65,7 +65,8 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
         return add(multiply(out, x), coefficient), None
 
     if p.shape[0] and explicit.is_explicit([get_aval(p), get_aval(x)]):
-        # The axis of coefficients is gathered; the first one determines the sharding of the result.
+        # `p` is replicated along the axis of coefficients. Adding the first coefficient determines
+        # the sharding of the result.
         whole = replicated_along(p, 0)
         out, _ = horner(out, whole[0])
         p = whole[1:]

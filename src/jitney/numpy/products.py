@@ -172,8 +172,8 @@ def _batched(
 
     Args:
       name: the name of the function, for error messages.
-      a: an array of shape (*batch, row, n), or (*batch, n) unless `row`.
-      b: an array of shape (*batch, n, column), or (*batch, n) unless `column`.
+      a: an array of shape (*batch, row, n), or (*batch, n) if `row` is False.
+      b: an array of shape (*batch, n, column), or (*batch, n) if `column` is False.
 
     Returns: an array of shape (*batch, row, column), without axes that the operands do not have.
     """
@@ -201,7 +201,11 @@ def _batched(
 
 
 def _before(plan: Contraction, out_sharding: ShardingLike, name: str) -> NamedSharding:
-    """Returns the sharding of the contraction of `plan` for a result sharded as `out_sharding`."""
+    """Returns the sharding that the contraction of `plan` must produce.
+
+    With this sharding, the final result is sharded as `out_sharding` after its axes have been
+    permuted and axes of size 1 have been inserted.
+    """
     place = resharding.as_named(out_sharding, name)
     entries = [entry for k, entry in enumerate(place.spec) if k not in plan.ones]
     if plan.perm is not None:

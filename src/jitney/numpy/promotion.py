@@ -117,7 +117,7 @@ def promote_dtypes_inexact(*operands: V) -> list[V]:
 
 
 def promote_dtypes_numeric(*operands: V) -> list[V]:
-    """Converts operands to their common dtype, or booleans to int32."""
+    """Converts operands to their common dtype, or to int32 if that is bool."""
     dtype, weak = dtypes.common_type(tuple([type_of(x) for x in operands]))
     if dtype == np.bool_:
         dtype = np.dtype(np.int32)
@@ -213,7 +213,7 @@ def promote_args_inexact(name: str, *operands: V) -> list[V]:
 
 
 def promote_args_numeric(name: str, *operands: V) -> list[V]:
-    """Promotes operands like `promote_args`, and booleans to integers."""
+    """Promotes operands like `promote_args`, but to int32 if their common dtype is bool."""
     return _promoted(promote_dtypes_numeric, name, operands)
 
 

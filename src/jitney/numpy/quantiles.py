@@ -282,7 +282,8 @@ def nanmedian(
 def _one_axis(x: Array, axis: Axis, keepdims: bool) -> tuple[Array, int, tuple[int, ...] | None]:
     """Merges the axes to reduce into one; returns the array, that axis and the final shape.
 
-    The final shape is None if it needs no reshape. A scalar is treated as a vector of one element.
+    The final shape is None if the reduced array needs no reshape. A scalar is treated as a vector
+    of one element.
     """
     rank = x.ndim
     if axis is None:
@@ -381,7 +382,7 @@ def _weights_like(name: str, x: Array, axis: Axis, weights: ArrayLike | None) ->
 
 
 def _pick(method: str, low: Array, high: Array, low_weight: Array, high_weight: Array) -> Array:
-    """Interpolates between `low` and `high` by `method`; the dtype of the weights may be wider."""
+    """Interpolates between `low` and `high` by `method`; the weights can have a wider dtype."""
     if method == "linear":
         dtype = promotion.dtype_of(low_weight)
         low, high = convert(low, dtype), convert(high, dtype)
@@ -481,7 +482,7 @@ def _between_defined(x: Array, q: ArrayLike, dim: int, method: str, keepdims: bo
 def _by_weight(
     x: Array, weights: Array | None, q: ArrayLike, dim: int, keepdims: bool, ignore_nan: bool
 ) -> Array:
-    """Returns the first of the sorted elements at which the cumulative weight reaches share `q`."""
+    """Returns the first sorted element at which the weights so far reach `q` times their total."""
     from jitney.numpy.creation import ones_like, zeros_like
     from jitney.numpy.cumulative import cumsum
     from jitney.numpy.take_put import take_along_axis

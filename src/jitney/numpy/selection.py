@@ -16,7 +16,7 @@ from jitney.primitives.elementwise import binary, compare, convert, select as la
 
 
 def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
-    """Selects `x` where `condition` is true, else `y`; `conditions.where` is the public one."""
+    """Selects `x` where `condition` is true, else `y`; `conditions.where` is public."""
     promotion.check_arraylike("where", condition, x, y)
     return _where(condition, x, y)
 

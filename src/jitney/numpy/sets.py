@@ -1,7 +1,7 @@
 """Arrays as sets: `unique` and variants, `union1d`, `intersect1d`, `setdiff1d`, `setxor1d`, `isin`.
 
-The size of a result depends on the elements, so under `jit` it must be passed as `size`; missing
-elements are then filled with `fill_value`.
+The size of a result depends on the elements, so under `jit` it must be passed as `size`; a result
+with fewer elements is then padded with `fill_value`.
 """
 
 from __future__ import annotations

@@ -323,7 +323,10 @@ def top_k(
 
 
 def _reversal(dtype: np.dtype[Any]) -> Callable[[Array], Array]:
-    """Returns a function that reverses the order of elements and is its own inverse."""
+    """Returns a function f that reverses the order of the values of `dtype`: f(x) > f(y) if x < y.
+
+    The function is its own inverse.
+    """
     # Negation would leave the smallest integer unchanged.
     is_of_bits = dtype == np.bool_ or promotion.is_integer(dtype)
     return unary.bitwise_not if is_of_bits else unary.neg
@@ -419,7 +422,11 @@ def _precedes(x: Array, y: Array, *, or_equal: bool) -> Array:
 
 
 def _count_below(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
-    """Counts the elements of `a` that sort before each element of `v`, by comparing all pairs."""
+    """Returns the position at which to insert each element of `v` into `a`, by comparing all pairs.
+
+    It is the number of elements of `a` that sort before the element of `v`; if `side` is "right",
+    elements that are equal to it are counted as well.
+    """
     from jitney.numpy.reductions import sum as sum_of
 
     column = expand_dims(a, tuple(range(1, v.ndim + 1)))

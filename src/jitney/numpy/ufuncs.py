@@ -531,7 +531,7 @@ def _logical_fold(reduction: Callable[..., Any]) -> Fold:
 
 
 def _bit_fold(monoid: Callable[..., Any], op: Callable[..., Any], neutral: int) -> Fold:
-    """Returns a reduction of integers by `monoid` over axes; `op` is its binary function."""
+    """Returns the reduction of integers over axes by `monoid`, whose binary function is `op`."""
 
     def fold(
         x: Array, *, axis: Axis, keepdims: bool, initial: ArrayLike | None, where: ArrayLike | None
@@ -548,7 +548,7 @@ def _bit_fold(monoid: Callable[..., Any], op: Callable[..., Any], neutral: int) 
 
 
 def _log_fold(scale: float) -> Fold:
-    """Returns the reduction log(sum(exp(x))) in units of `scale`, which is 1 or log(2)."""
+    """Returns the reduction by `logaddexp` if `scale` is 1, or by `logaddexp2` if it is log(2)."""
 
     def fold(
         x: Array, *, axis: Axis, keepdims: bool, initial: ArrayLike | None, where: ArrayLike | None

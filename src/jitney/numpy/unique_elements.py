@@ -50,7 +50,11 @@ def raveled(x: Array) -> Array:
 def unique_sorted_mask(
     x: Array, *, axis: int, equal_nan: bool = True
 ) -> tuple[Array, Array, Array]:
-    """Returns `x` sorted along `axis`, a mask of the first of equal slices, and sorting indices."""
+    """Sorts the slices of `x` along `axis` in lexicographic order.
+
+    Returns: (sorted array, mask that is True at the first of each run of equal slices, indices that
+      sort the slices of `x`).
+    """
     from jitney.numpy.manipulation import moveaxis
 
     moved = moveaxis(x, axis, 0)

@@ -1,8 +1,8 @@
 """PRNG keys: creating, splitting and inspecting them.
 
-Keys come in two styles: typed key arrays (`key`), of dtype `key<fry>`, and raw uint32 arrays whose
-last axis holds two words (`PRNGKey`). Every function accepts both; results have the style of the
-argument.
+Keys come in two styles: typed key arrays (`key`), of dtype `key<fry>`, and raw uint32 arrays
+(`PRNGKey`), whose last axis holds the words of a key: two for threefry2x32, four for rbg. Every
+function accepts both; results have the style of the argument.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def PRNGKey(seed: ArrayLike, *, impl: PRNGLike | None = None) -> Array:  # the A
       seed: integer scalar, as in `key`.
       impl: name of the generator; `jax_default_prng_impl` by default.
 
-    Returns: uint32 array of shape [2]; a typed key if `jax_enable_custom_prng` is set.
+    Returns: uint32 array of the words of the key, [2] for threefry2x32 and [4] for rbg; a typed key
+      if `jax_enable_custom_prng` is set.
 
     Raises:
       TypeError: if the seed is not an integer scalar.
@@ -149,7 +150,8 @@ def wrap_key_data(
     """Returns a typed key array made from raw data. It is the inverse of `key_data`.
 
     Args:
-      key_bits_array: uint32 array of shape [*shape, 2].
+      key_bits_array: uint32 array of shape [*shape, words], with 2 words for each key of
+        threefry2x32 and 4 words for each key of rbg.
       impl: name of the generator; `jax_default_prng_impl` by default.
       dtype: a key dtype; an alternative to `impl`.
 
@@ -197,7 +199,7 @@ def key_data(keys: ArrayLike) -> Array:
     Args:
       keys: key array of shape [*shape], or raw keys, which are returned unchanged.
 
-    Returns: uint32 array of shape [*shape, 2].
+    Returns: uint32 array of shape [*shape, words]; see `wrap_key_data`.
 
     Raises:
       TypeError: if `keys` are not keys.

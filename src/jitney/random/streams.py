@@ -4,7 +4,8 @@ Samplers that repeat a step until each element has finished draw random numbers 
 each round, from keys that are split from round to round. If the words of a generator depend only on
 key and position (threefry with `jax_threefry_partitionable`), an element can compute its own word
 of a round, and hence run exactly as many rounds as it needs. The loop then runs within the lanes of
-SIMD vectors, and no array is written to memory between rounds. The random numbers are the same.
+SIMD vectors, and no array is written to memory between rounds. Both
+implementations yield the same random numbers.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def repeat(
 
 
 def redraw_until_accepted(key: Array, shape: Shape, dtype: np.dtype, propose: Proposal) -> Array:
-    """Repeats `propose` until all elements have accepted; returns their last accepted values.
+    """Repeats `propose` until each element has accepted a value; returns the last accepted values.
 
     An element that has accepted a value continues together with the others, so that its value
     depends on the number of rounds, as in JAX.

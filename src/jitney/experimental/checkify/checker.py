@@ -161,19 +161,26 @@ class Checker:
     # --- jaxprs in parameters ---------------------------------------------------------------------
 
     def state(self, kinds: Kinds) -> list[Value]:
-        """Returns the operands of a checked program for the error: code and payloads of `kinds`."""
+        """Returns the error as the leading operands of a checked program.
+
+        These are the code and the payloads of `kinds`.
+        """
         self._choose()
         return [of_each_device(x) for x in self.results(kinds)]
 
     def results(self, kinds: Kinds) -> list[Value]:
-        """Returns the results of a checked program for the error, possibly one for each device."""
+        """Returns the error as the leading results of a checked program.
+
+        These are the code and the payloads of `kinds`; after a `shard_map`, each of them is an
+        array with one entry for each device.
+        """
         self._make_room(kinds)
         return [self.code, *[x for kind in kinds for x in self.payload[kind]]]
 
     def take(
         self, program: CheckedProgram, outs: Sequence[Any], has_run: bool = True
     ) -> list[Value]:
-        """Replaces the error by the one that a checked program returned; returns other results.
+        """Replaces the error by the one that `program` returned; returns its other results.
 
         Args:
           program: the checked program.
@@ -303,7 +310,8 @@ class CheckedProgram:
 
     Attributes:
       closed: the program.
-      kinds: kinds of errors whose payloads it returns; kinds that are also operands come first.
+      kinds: kinds of errors whose payloads it returns; kinds whose payloads it also takes come
+        first.
       taken: number of operands that represent the error.
       checks: check for each code.
     """

@@ -43,7 +43,11 @@ def _with_data(like: JAXSparse, data: Array) -> JAXSparse:
 
 
 def _derivative(like: JAXSparse | Array, data: Array) -> JAXSparse | Array:
-    """Returns a derivative with respect to `like`; axes of the result precede axes of `like`."""
+    """Returns a derivative with respect to `like`, whose elements are `data`.
+
+    The axes of the differentiated result precede the axes of `like`. If `like` is sparse, the
+    derivative is a sparse array, in which the axes of the differentiated result are batch axes.
+    """
     if not isinstance(like, JAXSparse):
         return data
     outer = data.shape[: data.ndim - like.data.ndim]

@@ -76,7 +76,10 @@ class SparseTrace(Trace):
         self.spenv = spenv
 
     def to_sparse_tracer(self, val: Value) -> SparseTracer:
-        """Returns `val` as a tracer of this trace; values without one are dense arrays."""
+        """Returns `val` as a tracer of this trace.
+
+        Values that are not tracers of this trace are regarded as dense arrays.
+        """
         if isinstance(val, SparseTracer) and val._trace.tag is self.tag:
             return val
         with set_current_trace(self.parent_trace):
@@ -131,7 +134,11 @@ def _subtrace(
     spvalues: Sequence[SparsifyValue],
     *bufs: Array,
 ) -> list[Array]:
-    """Returns the arrays of all results, and stores in `store` which values they belong to."""
+    """Calls `f` with sparse values whose arrays are `bufs`.
+
+    Returns all arrays that exist after the call, including `bufs`. The values of the results, which
+    refer to these arrays, are stored in `store`.
+    """
     inner = SparsifyEnv(bufs)
     trace = SparseTrace(state.trace, tag, inner)
     try:

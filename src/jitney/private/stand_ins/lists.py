@@ -133,7 +133,7 @@ def unflatten(xs: Iterable[T], ns: Sequence[int]) -> list[list[T]]:
 
 
 def tuple_insert(t: tuple[T, ...], idx: int, val: T) -> tuple[T, ...]:
-    """Returns the tuple with `val` inserted before position `idx`, which is 0 to the length."""
+    """Returns the tuple with `val` inserted at position `idx`, from 0 to the length of `t`."""
     assert 0 <= idx <= len(t), (idx, len(t))
     return (*t[:idx], val, *t[idx:])
 

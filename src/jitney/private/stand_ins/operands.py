@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def promote_args(fun_name: str, *args: ArrayLike) -> list[Array]:
-    """Returns the operands as arrays of equal rank and common dtype.
+    """Returns the operands as arrays of their common dtype and, except scalars, of equal rank.
 
     Raises:
       TypeError: if an operand is neither an array nor a scalar.
@@ -123,9 +123,9 @@ def default_complex_dtype() -> np.dtype:
 
 
 def to_inexact_dtype(dtype: DTypeLike) -> np.dtype:
-    """Returns the dtype in which values of `dtype` are computed; inexact dtypes are unchanged.
+    """Returns `dtype` if it is floating or complex, otherwise a floating dtype.
 
-    64-bit integers are mapped to float64, whether x64 is enabled or not.
+    That is float64 for 64-bit integers, whether x64 is enabled or not, and float32 for all others.
     """
     kind = np.dtype(dtype)
     if dtypes.issubdtype(kind, np.inexact):

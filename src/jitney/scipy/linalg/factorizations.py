@@ -216,8 +216,9 @@ def _rsf2csf(t: Array, z: Array) -> tuple[Array, Array]:
         block = lax.dynamic_slice(t, (m - 1, m - 1), (2, 2))
         (a, b), (c, d) = (block[0, 0], block[0, 1]), (block[1, 0], block[1, 1])
         coupled = jnp.abs(c) > epsilon * (jnp.abs(a) + jnp.abs(d))
-        # Subtracts d from the eigenvalue of the block that is farther from d; the sign of the root
-        # avoids cancellation. Of a conjugate pair, the one above the real axis is chosen.
+        # The shift is l - d, where l is the eigenvalue of the block that is farther from d; this
+        # choice avoids cancellation. Of a conjugate pair, the eigenvalue above the real axis is
+        # chosen.
         half = (a - d) / 2
         root = lax.sqrt(half * half + b * c)
         shift = half + jnp.where((jnp.conj(half) * root).real < 0, -root, root)

@@ -102,7 +102,7 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
 
 def _over_batches(matrix: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
-    """Extends `matrix`, a function of two vectors, to broadcast batch axes and a common dtype."""
+    """Extends `matrix`, a function of two vectors, to batches, which are promoted and broadcast."""
 
     def function(x: Array, y: Array) -> Array:
         x, y = (as_value(v) for v in promote_dtypes(x, y))

@@ -1,7 +1,7 @@
 """Convolutions and correlations of arrays of any rank, computed directly or by Fourier transforms.
 
 A full convolution has n + m - 1 elements along an axis. Mode "same" keeps the n elements in its
-middle; "valid" keeps those that depend on no element outside either operand.
+middle; "valid" keeps those for which one operand lies entirely within the other.
 """
 
 from __future__ import annotations
@@ -173,7 +173,11 @@ def _beyond_edges(
     fillvalue: ArrayLike,
     precision: PrecisionLike,
 ) -> Array:
-    """Convolves matrices, with `x` padded beyond its edges; "same" begins at `starts` of "full"."""
+    """Convolves matrices, with `x` extended beyond its edges as `boundary` specifies.
+
+    In mode "same", the result is the part of the full convolution that begins at `starts`. In mode
+    "valid", `x` is not extended.
+    """
     if mode == "valid":
         return _direct(name, x, y, mode, precision)
     if mode == "full":

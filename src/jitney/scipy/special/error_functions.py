@@ -396,7 +396,7 @@ def ndtri(p: ArrayLike) -> Array:
     Returns: array of the shape of p; NaN outside [0, 1].
 
     Raises:
-      TypeError: if x is neither float32 nor float64.
+      TypeError: if p is neither float32 nor float64.
 
     Accuracy: the relative error is below 1e-15 (float32: 5e-7).
 

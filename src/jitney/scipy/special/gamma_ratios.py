@@ -84,7 +84,11 @@ def _sine_of_sum(p: Array, q: Array) -> Array:
 
 
 def _log_beta(a: Array, b: Array) -> Array:
-    """Computes log |B(a, b)| for positive operands, or for low > -high / 2 and high >= 16."""
+    """Computes log |B(a, b)|.
+
+    Both operands must be positive; or, if low is the smaller and high the larger one,
+    low > -high / 2 and high >= 16.
+    """
     low, high = lax.min(a, b), lax.max(a, b)
     direct = lax.lgamma(low) + (lax.lgamma(high) - lax.lgamma(low + high))
     # One large argument: log gamma(low) minus log(gamma(high + low) / gamma(high)).
@@ -111,7 +115,10 @@ def _any_negative(x: Array) -> bool:
 
 
 def _cases(low: Array, high: Array) -> tuple[Array, Array, Array]:
-    """Returns where one, two and all three of the gamma functions of B(low, high) are reflected."""
+    """Returns where at least 1, at least 2, and all 3 of the gamma functions are reflected.
+
+    They are the gamma functions in the definition of B(low, high).
+    """
     one = (low < 0) & ~((high >= 2 * _LARGE) & (low >= -0.5 * high))
     two = one & (low + high <= 0)
     return one, two, two & (high <= 0)

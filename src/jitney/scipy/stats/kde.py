@@ -223,7 +223,10 @@ class gaussian_kde:  # SciPy's name
         return jnp.sum(self.weights * energy[:, 0])
 
     def _overlap(self, points: Array, spread: Array) -> Array:
-        """Computes the normal density of covariance `spread` at differences of points: [n, m]."""
+        """Computes a normal density of covariance `spread` at differences of points.
+
+        Entry (i, j) of the result [n, m] is its value at sample point i minus `points[:, j]`.
+        """
         whiten = jnp.linalg.cholesky(spread)
         ours, theirs = (
             lax.linalg.triangular_solve(whiten, v, left_side=True, lower=True)

@@ -47,7 +47,7 @@ def cdf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
 
 
 _TERMS = 90  # of the sum over k; enough for means below `_LARGE`
-_LARGE = 30.0  # the asymptotic series is used from this mean on
+_LARGE = 30.0  # the asymptotic series is used for means of at least this value
 # Coefficients of 1/mu, 1/mu**2, ... in log(2 pi e mu) / 2 - entropy: Stirling's series of log(k!),
 # averaged over k.
 _SERIES = (

@@ -42,7 +42,7 @@ class Pairs:
 
     Attributes:
       contracted, batch: pairs (axis of x, axis of y).
-      x_free, y_free: the other axes.
+      x_free, y_free: the other axes of x and of y.
     """
 
     def __init__(self, numbers: DotDimensionNumbers, x_ndim: int, y_ndim: int) -> None:
@@ -291,7 +291,11 @@ bcoo_dot_general_sampled_p = composed(
 
 
 def _check_sparse_pairs(name: str, pairs: Pairs, side: int, p: BCOOProperties) -> None:
-    """Raises NotImplementedError if paired axes of one operand are of the wrong kind."""
+    """Raises NotImplementedError for unsupported pairs of axes of a product of two sparse arrays.
+
+    In the operand with number `side` (0 or 1), batch axes of the product must be batch axes, and
+    contracted axes must be sparse axes.
+    """
     if any(pair[side] >= p.n_batch for pair in pairs.batch):
         raise NotImplementedError(
             f"{name}: batch axes of the product must be batch axes of the sparse array, which has "

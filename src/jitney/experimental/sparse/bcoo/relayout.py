@@ -1,8 +1,8 @@
 """Conversions between batch, sparse and dense axes: the steps of `bcoo_update_layout`.
 
 Each step maps (data, indices) to (data, indices). Conversions to sparse axes keep the stored
-elements. Conversions to batch or dense axes allocate storage for all stored blocks in each batch,
-or for all positions in each block.
+elements. Conversions to batch axes allocate storage for all stored blocks in each batch.
+Conversions to dense axes allocate storage for all positions along these axes in each block.
 """
 
 from __future__ import annotations

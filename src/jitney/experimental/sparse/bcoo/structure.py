@@ -283,7 +283,11 @@ def bcoo_reshape(
 
 
 def _prefix(sizes: Shape, start: int, group: Shape, old: Shape, new: Shape) -> int:
-    """Returns the end of the axes of `sizes` from `start` that have as many elements as `group`."""
+    """Returns the end of the axes that begin at `start` and have as many elements as `group`.
+
+    Raises:
+      ValueError: if no run of axes of `sizes` that begins at `start` has that many elements.
+    """
     n_elements, end, held = math.prod(group), start, 1
     if not group:
         return start
@@ -426,7 +430,10 @@ def bcoo_slice(
 
 
 def _cut(mat: BCOO, data: Array, at: Array, inside: Array, shape: Shape) -> BCOO:
-    """Returns an array of the blocks that are `inside`, at indices `at`, with a reduced `nse`."""
+    """Returns an array of `shape` with the blocks of `data` that are `inside`, at indices `at`.
+
+    It stores at most as many blocks as `shape` has positions.
+    """
     p = mat.properties
     new = shape[p.n_batch : p.n_batch + p.n_sparse]
     at = jnp.where(inside[..., None], at, padding(at.shape, new, at.dtype))

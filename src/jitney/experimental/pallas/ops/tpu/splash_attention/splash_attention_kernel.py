@@ -86,8 +86,8 @@ class SplashAttentionKernel:
           segment_ids: segment ids of queries and keys.
           sinks: logit for each head, whose exponential is added to the softmax denominator.
 
-        Returns: array [heads, queries, dv]; with `save_residuals`, a pair of this array and a tuple
-          of the logarithm of the denominator.
+        Returns: array [heads, queries, dv]; with `save_residuals`, a pair of this array and a
+          tuple that contains only the logarithm of the denominator.
 
         Raises:
           ValueError: if the shapes are inconsistent.
