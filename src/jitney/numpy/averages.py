@@ -230,10 +230,10 @@ def var(
       mean: the mean, if it is already known, with the reduced axes kept; computed by default.
       correction: an alias of `ddof`.
 
-    Returns: an array of real dtype, even if `a` is complex; NaN where n is at most `ddof`.
+    Returns: an array of real dtype, unless `dtype` is complex; NaN where n is at most `ddof`.
 
     Raises:
-      ValueError: if both `ddof` and `correction` are given.
+      ValueError: if both `ddof` and `correction` are given, or `a` is complex and `dtype` is not.
 
     Example:
       >>> jnp.var(jnp.array([1.0, 2.0, 3.0, 6.0]))
@@ -333,7 +333,7 @@ def std(
       mean: the mean, if it is already known, with the reduced axes kept; computed by default.
       correction: an alias of `ddof`.
 
-    Returns: an array of real dtype.
+    Returns: an array of real dtype, unless `dtype` is complex.
 
     Raises:
       ValueError: if both `ddof` and `correction` are given, or `dtype` is not inexact.

@@ -157,7 +157,8 @@ def piecewise(
     Returns: an array of the shape and dtype of `x`.
 
     Raises:
-      ValueError: if the number of functions does not match the number of conditions.
+      ValueError: if there are no conditions, or their number does not match that of the functions.
+      TypeError: if `condlist` is a scalar.
 
     Every function is evaluated for all of `x`; NumPy evaluates it only where it is selected.
 

@@ -149,6 +149,7 @@ def gradient(
     Raises:
       ValueError: if an axis has fewer than 2 elements, or coordinates along an axis do not match
         its size.
+      TypeError: if there are several spacings, but not one per axis.
 
     Example:
       >>> jnp.gradient(jnp.array([0.0, 1.0, 4.0, 9.0]))
@@ -295,7 +296,7 @@ def unwrap(
 
     Args:
       p: an array of phases.
-      discont: the size up to which jumps are kept; half a period by default.
+      discont: the size below which jumps are kept; half a period by default.
       axis: the axis along which neighboring elements are compared.
       period: the period; 2 pi by default.
 

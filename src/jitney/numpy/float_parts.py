@@ -149,7 +149,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     Returns: an array of a float dtype.
 
     Raises:
-      ValueError: if `x1` is complex, or the dtype of `x2` is not an integer dtype.
+      ValueError: if `x1` is complex, or the dtype of `x2` is neither integer nor boolean.
 
     Example:
       >>> jnp.ldexp(1.5, jnp.arange(-1, 3))

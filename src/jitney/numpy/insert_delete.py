@@ -157,7 +157,8 @@ def delete(
       IndexError: if an element of an index array is out of range.
       ValueError: if a scalar index is out of range, the dtype of `obj` is neither integer nor
         boolean, or the size of a mask does not match.
-      ConcretizationTypeError: if `obj` is traced and `assume_unique_indices` is False.
+      ConcretizationTypeError: if `obj` is traced, unless it contains integers and
+        `assume_unique_indices` is True.
 
     Example:
       >>> jnp.delete(jnp.array([1, 2, 3, 4]), jnp.array([0, 2]))

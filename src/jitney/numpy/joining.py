@@ -74,8 +74,8 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: DTypeLike | None = 
       dtype: the dtype of the result; the common dtype by default.
 
     Raises:
-      ValueError: if there are no arrays, or if one is a scalar.
-      TypeError: if the shapes do not match.
+      ValueError: if there are no arrays, or if the first is a scalar.
+      TypeError: if the ranks or shapes do not match.
 
     Example:
       >>> jnp.concatenate([jnp.array([1, 2]), jnp.array([3])])

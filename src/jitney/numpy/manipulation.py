@@ -446,7 +446,8 @@ def repeat(
       repeats: the number of repetitions: one for all, or one for each element along `axis`.
       axis: the axis along which to repeat.
       total_repeat_length: the size of the result along `axis`, required if `repeats` is traced. If
-        there are fewer repetitions, the result is padded with the last element.
+        there are fewer repetitions, the result is padded with the last element; if there are more,
+        it is cut off.
       out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:

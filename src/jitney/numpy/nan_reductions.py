@@ -39,7 +39,7 @@ def _without_nan(
 ) -> Array:
     """Computes the reduction `row` with NaN replaced by its identity element.
 
-    The maximum or minimum is NaN if all elements are NaN.
+    The maximum or minimum is NaN if all elements are NaN and `initial` is None.
     """
     name = f"nan{row.name}"
     promotion.check_no_out(name, out)
@@ -62,7 +62,7 @@ def nanmax(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Computes the largest element over axes, ignoring NaN; NaN if all elements are NaN.
+    """Computes the largest element over axes, ignoring NaN.
 
     Args:
       a: a real array.
@@ -72,6 +72,9 @@ def nanmax(
       initial: the scalar from which the reduction starts.
       where: a boolean mask, broadcast to `a`; elements where it is False are left out. Requires
         `initial`.
+
+    Returns: an array without the reduced axes. It is NaN where all elements are NaN, unless
+      `initial` is passed.
 
     Raises:
       ValueError: if `where` is passed without `initial`.
@@ -92,7 +95,7 @@ def nanmin(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Computes the smallest element over axes, ignoring NaN; NaN if all elements are NaN.
+    """Computes the smallest element over axes, ignoring NaN.
 
     Args:
       a: a real array.
@@ -102,6 +105,9 @@ def nanmin(
       initial: the scalar from which the reduction starts.
       where: a boolean mask, broadcast to `a`; elements where it is False are left out. Requires
         `initial`.
+
+    Returns: an array without the reduced axes. It is NaN where all elements are NaN, unless
+      `initial` is passed.
 
     Raises:
       ValueError: if `where` is passed without `initial`.
@@ -229,7 +235,8 @@ def nanvar(
       where: a boolean mask, broadcast to `a`; elements where it is False are left out.
       mean: the mean, if it is already known, with the reduced axes kept; computed by default.
 
-    Returns: an array of real dtype; NaN where at most `ddof` elements are included.
+    Returns: an array of real dtype, unless `dtype` is complex; NaN where at most `ddof` elements
+      are included.
 
     Example:
       >>> jnp.nanvar(jnp.array([1.0, jnp.nan, 3.0]))

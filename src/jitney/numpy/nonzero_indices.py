@@ -246,7 +246,7 @@ def compress(
       axis: the axis of the slices; if None, `a` is flattened first.
       size: the number of slices; required under `jit`.
       fill_value: the value that pads the result to `size`.
-      out: unused.
+      out: must be None.
 
     Raises:
       ValueError: if `condition` is not of rank 1, or is true past the end of the axis.

@@ -72,6 +72,8 @@ def pad(
 
     Raises:
       ValueError: if an option does not apply to the mode, or a width is negative.
+      TypeError: if a width is not an integer.
+      NotImplementedError: if `mode` is unknown.
 
     Example:
       >>> jnp.pad(jnp.array([1, 2, 3]), (1, 2))

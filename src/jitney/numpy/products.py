@@ -137,7 +137,7 @@ def matmul(
       one.
 
     Raises:
-      ValueError: if an operand is a scalar.
+      ValueError: if an operand is a scalar, or the batch axes do not broadcast.
       TypeError: if the contracted sizes differ.
 
     Example:
@@ -264,7 +264,7 @@ def vecdot(
 
     Raises:
       IndexError: if an operand is a scalar.
-      ValueError: if the sizes along `axis` differ.
+      ValueError: if the sizes along `axis` differ, or other axes do not broadcast.
 
     Example:
       >>> jnp.vecdot(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 10]))
@@ -310,7 +310,8 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     Returns: an array of shape (*batch, n).
 
     Raises:
-      ValueError: if the ranks are too low, or the contracted sizes differ.
+      ValueError: if the ranks are too low, or the batch axes do not broadcast.
+      TypeError: if the contracted sizes differ.
 
     Example:
       >>> jnp.matvec(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 10]))

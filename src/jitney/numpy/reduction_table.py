@@ -215,7 +215,7 @@ def reduced(
 def reduced_truth(
     row: Reduction, a: ArrayLike, axis: Axis, out: None, keepdims: bool, where: ArrayLike | None
 ) -> Array:
-    """Computes the logical reduction `row`, for which nonzero elements are true."""
+    """Computes the logical reduction `row`, for which elements with nonzero real parts are true."""
     name = row.name
     promotion.check_no_out(name, out)
     x = promotion.ensure_arraylike(name, a)

@@ -262,7 +262,9 @@ def all(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Tests whether all elements along the given axes are true (nonzero).
+    """Tests whether all elements along the given axes are true.
+
+    Elements are true if they are nonzero; of complex numbers, only the real part counts.
 
     Args:
       a: an array.
@@ -288,7 +290,9 @@ def any(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Tests whether any element along the given axes is true (nonzero).
+    """Tests whether any element along the given axes is true.
+
+    Elements are true if they are nonzero; of complex numbers, only the real part counts.
 
     Args:
       a: an array.

@@ -158,6 +158,7 @@ def lexsort(
 
     Raises:
       ValueError: if the shapes of the keys differ, or `batch_size` is less than 1.
+      TypeError: if there are no keys.
 
     Example:
       >>> jnp.lexsort((jnp.array([2, 1, 0]), jnp.array([1, 0, 1])))

@@ -85,7 +85,7 @@ def take(
       a: an array.
       indices: an integer array of any shape; its axes replace `axis`.
       axis: the axis along which to select; if None, `a` is flattened first.
-      out: unused.
+      out: must be None.
       mode: how positions out of range are handled: "fill" (the default) returns `fill_value`,
         "clip" uses the nearest position, "wrap" reduces positions modulo the size. Negative
         positions count from the end, except with "clip".
@@ -95,7 +95,8 @@ def take(
         the largest unsigned integer.
 
     Raises:
-      ValueError: if the indices are not integers, or `mode` is another string.
+      ValueError: if the indices are neither integers nor booleans, or `mode` is unknown.
+      NotImplementedError: if `mode` is "raise".
       IndexError: if the axis is empty and the indices are not.
 
     Example:
@@ -383,6 +384,7 @@ def put(
 
     Raises:
       ValueError: if `inplace` is True, or `mode` is unknown.
+      NotImplementedError: if `mode` is "raise".
 
     Example:
       >>> jnp.put(jnp.zeros(4), jnp.array([0, 2]), 5.0, inplace=False)
@@ -445,7 +447,7 @@ def put_along_axis(
 
     Raises:
       ValueError: if `inplace` is True, or the ranks differ.
-      IndexError: if the indices are not integers.
+      TypeError: if the indices are not integers.
 
     Example:
       >>> x = jnp.zeros((2, 2))
@@ -494,7 +496,7 @@ def choose(
       a: an integer array of indices into `choices`.
       choices: a sequence of arrays, or one array whose slices along the first axis are the choices;
         they are broadcast against `a`.
-      out: unused.
+      out: must be None.
       mode: how indices out of range are handled: "raise" raises ValueError and requires a concrete
         `a`, "clip" uses the nearest choice, "wrap" reduces indices modulo the number of choices.
 

@@ -325,7 +325,7 @@ def trace(
       axis2: the axis of the columns.
       dtype: the dtype of the result; by default, narrower integers are summed as the default
         integer.
-      out: unused.
+      out: must be None.
 
     Example:
       >>> jnp.trace(jnp.array([[1, 2], [3, 4]]))

@@ -93,9 +93,10 @@ def vectorize(
     Returns: a function of arrays.
 
     Raises:
-      ValueError: if the signature is invalid or does not match the arguments; raised by the
-        returned function.
-      TypeError: if `excluded` contains anything but integers and strings.
+      ValueError: if `excluded` contains negative positions; or, raised by the returned function, if
+        the signature is invalid or the shapes of the arguments do not match it.
+      TypeError: if `excluded` contains anything but integers and strings; or, raised by the
+        returned function, if the number of operands or results does not match the signature.
 
     Example:
       >>> def distance(x, y):

@@ -161,7 +161,8 @@ def binomial(
     The rarer outcome is counted. For means up to ten, the distances between its occurrences are
     drawn from the geometric distribution (V. Kachitvichyanukul and B. Schmeiser, "Binomial random
     variate generation", CACM 31 (1988), compare such methods); otherwise Hörmann's BTRS is used.
-    The result is NaN where `n` or `p` is NaN or negative, and infinite where `n` is infinite.
+    The result is NaN where a parameter is NaN, `n` is negative, or `p` is not in [0, 1]; elsewhere
+    it is infinite where `n` is infinite.
 
     Args:
       key: PRNG key.

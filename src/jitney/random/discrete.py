@@ -126,8 +126,8 @@ def choice(
     Returns: array of `a`'s shape with `axis` replaced by `shape`.
 
     Raises:
-      ValueError: if `a` is empty, `p` does not have shape [n], or more elements are to be drawn
-        without replacement than `a` has.
+      ValueError: if elements are to be drawn and `a` is empty, `p` does not have shape [n], or more
+        elements are to be drawn without replacement than `a` has.
 
     Example:
       >>> random.choice(random.key(0), jnp.array([10, 20, 30]), (4,))
