@@ -107,7 +107,7 @@ enable_checks = _add(
     False,
     traced=True,
     context=True,
-    help="Type-checks jaxprs when they are created.",
+    help="Verifies the programs of the compiler after each stage.",
 )
 disable_bwd_checks = _add(
     "jax_disable_bwd_checks", False, traced=True, context=True,
