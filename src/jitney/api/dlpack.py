@@ -26,12 +26,12 @@ def from_dlpack(
     Args:
       external_array: the object.
       device: the device or sharding of the result.
-      copy: the data is always copied, as the other library could overwrite it later. False is
-        accepted only for arrays of this library.
+      copy: whether to copy the data of an array of this library; by default, memory is shared. Data
+        of other libraries is always copied, since its owner could overwrite it later.
 
     Raises:
       TypeError: if the object does not have the methods of the protocol.
-      ValueError: if `copy` is False.
+      ValueError: if `copy` is False, and the object is not an array of this library.
     """
     if not hasattr(external_array, "__dlpack__") or not hasattr(
         external_array, "__dlpack_device__"

@@ -102,7 +102,10 @@ def results(n_carry: int, n_rows: int) -> FlatTree:
 def groups(
     n_consts: int, n_carry: int, n_rows: int, same: tuple[int | None, ...]
 ) -> tuple[FlatTree, FlatTree]:
-    """Returns (`ft_in`, `ft_out`); `same` has the indices of operands that results equal."""
+    """Returns (`ft_in`, `ft_out`) of a loop.
+
+    `same` has, for each stacked result, the index of the stacked operand that it equals, or None.
+    """
     rows = group(*[ROW if k is None else SAME_ROW for k in same])
     return operands(n_consts, n_carry, n_rows), group(values(n_carry), rows)
 
@@ -126,7 +129,11 @@ def _kept(tree: FlatTree, keep: Iterator[bool]) -> FlatTree:
 
 
 def split(tree: FlatTree, late: Sequence[bool]) -> tuple[FlatTree, FlatTree]:
-    """Splits a tree by `late`; a pair of an early and a late half is split into these halves."""
+    """Splits a tree into (values not marked in `late`, values marked in `late`).
+
+    If `tree` is a pair, and `late` marks exactly the values of its second element, the result is
+    that pair.
+    """
     if len(tree.elts) == 2:
         n = len(tree.elts[0])
         if not any(late[:n]) and all(late[n:]):

@@ -72,7 +72,7 @@ class TokenSet:
 
 
 class _TokensIn(TokenSet):
-    """The tokens that a rule receives, in which each effect has a token."""
+    """The tokens that a rule receives; every effect has a token."""
 
     def get(self, effect: Effect) -> Any:
         if effect not in self._tokens:

@@ -19,7 +19,8 @@ def spread(what: str, flags: Flags, tree: PyTreeDef) -> list[bool]:
     """Returns one flag for each leaf of the arguments.
 
     Args:
-      what: the option and the function, for error messages: "the in_nzs argument of jax.vjp".
+      what: the option and its function, for error messages, such as "the in_nzs argument of
+        jax.vjp".
       flags: a pytree prefix of the arguments. A boolean applies to all leaves below it. A node must
         have as many children as the corresponding node of the arguments, but its type may differ.
       tree: structure of the arguments, which is a tuple.

@@ -361,7 +361,8 @@ def linear_transpose(
     leaves, tree = pytrees.tree_flatten(primals)
     avals = [abstractify(x) for x in leaves]
     flat = flat_function(fun, tree)
-    # What does not depend on the arguments need not be linear, and is computed at once.
+    # Operations that do not depend on the arguments need not be linear; they are performed during
+    # tracing.
     jaxpr, out_avals, consts = trace_unknowns(flat, avals, debug_info(fun, "linear_transpose"))
     out_tree = flat.out_tree
     _check_can_be_linear(avals, out_avals)

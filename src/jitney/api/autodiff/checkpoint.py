@@ -130,7 +130,7 @@ def _has_hash(values: Sequence[object]) -> bool:
 
 
 def _of_unhashed(fun: Callable[..., R]) -> Callable[..., R]:
-    """Returns a new function that calls `fun` with the values of `_Unhashed` arguments."""
+    """Returns a function that replaces `_Unhashed` arguments by their values, and calls `fun`."""
 
     def value_of(x: PyTree) -> object:
         return x.value if type(x) is _Unhashed else x
@@ -167,7 +167,7 @@ def _flags_of_leaves(
     if by_name and remaining:
         named.update(zip(names, remaining, strict=True))
     elif remaining:
-        first = tuple(arg_flags)  # too many: the error states the number of arguments
+        first = tuple(arg_flags)  # too many flags: `broadcast_prefix` raises the error
     flags = pytrees.broadcast_prefix((first, named), (tuple(dynamic), by_name))
     return tuple([bool(flag) for flag in flags])
 

@@ -90,7 +90,7 @@ def pull_back(
       linear: the linearized function.
       consts: its residuals.
       cts: cotangents of the results.
-      wanted: the arguments whose cotangents are computed; all by default.
+      wanted: whether to compute the cotangent of each argument; by default, all are computed.
       accums: the accumulators that users' backward rules receive for arguments of the function;
         None stands for a `ValAccum`.
     """

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 
 def _check_scalar(out: PyTree, holomorphic: bool, name: str) -> ShapedArray:
-    """Returns the type of the result.
+    """Returns the type of `out`, the result of a function to be differentiated.
 
     Raises:
-      TypeError: if the result is not a scalar that `name` can differentiate.
+      TypeError: if `out` is not a scalar that the transformation `name` can differentiate.
     """
     try:
         aval: Any = get_aval(out)
@@ -128,7 +128,7 @@ def check_input_dtype(
 
     Args:
       name: the name of the transformation.
-      holomorphic: whether arguments are complex.
+      holomorphic: whether the function is holomorphic; its arguments must then be complex.
       allow_int: whether integer arguments are allowed.
       x: an argument, or a leaf of one.
       describe: returns the name of leaf `number`, for messages.

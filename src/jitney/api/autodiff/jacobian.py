@@ -44,8 +44,7 @@ def standard_basis(tree: PyTree, *, of_tangents: bool) -> object:
     """Returns the standard basis of `tree`: a pytree like it with a new leading axis.
 
     Entry i has 1 at flat position i and 0 elsewhere. Within a `shard_map`, the entries vary along
-    the axes along which the tangents of `tree` vary if `of_tangents`, and otherwise along those of
-    its cotangents.
+    the same mesh axes as the tangents of `tree`, or as its cotangents if `of_tangents` is False.
     """
     leaves, structure = pytrees.tree_flatten(tree)
     sizes = [int(np.prod(shape_of(x))) for x in leaves]

@@ -1,6 +1,7 @@
 """The nondifferentiable arguments of `custom_jvp` and `custom_vjp` functions.
 
-Rules receive them first, in the order of the function's arguments.
+JVP rules and backward functions receive them before their other arguments, in the order of the
+function's arguments; forward functions receive them in their original positions.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class NotSaveable(_Marker):
 
 @_marker
 class GradValue(_Marker):
-    """An argument of `VJP.with_refs` that requests that the cotangent is returned."""
+    """An argument of `VJP.with_refs` that requests a cotangent as part of the result."""
 
 
 @_marker
@@ -230,12 +230,12 @@ class VJP:
         derivatives drop them. A rule that does not run, because no cotangent reaches it, writes
         nothing.
 
-        Loops stack the entries along a new leading axis, in the order of their iterations; so does
-        `vmap` of a function that is differentiated. An entry from a branch of `cond` or `switch`
-        is a structure with the fields `index`, the branch that ran, and `branches`, a list with the
-        entry of each branch: zeros for a branch that did not run, and None for a branch that does
-        not write the entry. Entries from `shard_map` are concatenated along their first axis;
-        scalars become vectors with one element per device.
+        Loops stack the entries of their iterations, in order, along a new leading axis. If the
+        differentiated function contains a `vmap`, its entries are stacked in the same way. An entry
+        from a branch of `cond` or `switch` is a structure with the fields `index`, the branch that
+        ran, and `branches`, a list with the entry of each branch: zeros for a branch that did not
+        run, and None for a branch that does not write the entry. Entries from `shard_map` are
+        concatenated along their first axis; scalars become vectors with one element per device.
 
         Raises:
           ValueError: if two entries have the same name.

@@ -130,7 +130,7 @@ class _DerivativeRule:
     ) -> tuple[list[Value], list[bool]]:
         n = len(self.nonzero)
         of_tangents = iter(batched[n:])
-        alike = [  # for each operand, whether its value and its tangent are mapped, which may differ
+        alike = [  # for each operand: (whether its value is mapped, whether its tangent is mapped)
             (mapped, next(of_tangents) if present else mapped)
             for mapped, present in zip(batched[:n], self.nonzero, strict=True)
         ]
@@ -138,7 +138,7 @@ class _DerivativeRule:
             unmapped_results = self._of_unmapped(size, batched, values)
             if unmapped_results is not None:
                 return unmapped_results
-            # A rule that maps results of unmapped operands is called on mapped operands instead.
+            # If the rule returns mapped results for unmapped operands, call it on mapped operands.
         mapped_flags = [value or tangent for value, tangent in alike]
         of_given = [m for m, present in zip(mapped_flags, self.nonzero, strict=True) if present]
         whole = [

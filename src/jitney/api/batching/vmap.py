@@ -241,7 +241,7 @@ def _axis_leaves(axes: PyTree) -> list[object]:
 
 
 def _flat_axes(name: str, tree: PyTreeDef, axes: PyTree, kws: bool = False) -> list[Any]:
-    """Spreads `axes`, a prefix of `tree`, over the leaves of `tree`; None is an axis, too."""
+    """Spreads `axes`, a prefix of `tree`, over the leaves of `tree`; None counts as an axis."""
     # Pytree classes accept `object()` as a placeholder; some distinguish leaves from static data by it.
     example = pytrees.tree_unflatten(tree, [object()] * tree.num_leaves)
     try:

@@ -26,8 +26,9 @@ Key = tuple[Any, ...]  # static arguments, structure, types, epoch of the settin
 
 _log = logging.getLogger(__name__)
 
-# Functions that have been explained, by code object, which functions that are created in a loop
-# share, then by file, since the comparison of code objects ignores the file.
+# Functions whose traces have been explained: code object -> (file -> function). Functions that are
+# created in a loop share a code object. The file is needed because code objects of different files
+# can compare equal.
 _functions: weakref.WeakKeyDictionary[CodeType, dict[str, weakref.ref[Callable[..., Any]]]] = (
     weakref.WeakKeyDictionary()
 )

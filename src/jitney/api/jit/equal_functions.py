@@ -2,8 +2,9 @@
 
 In a loop, `jit(lambda x: f(x, 2))(x)` jits a new function in each iteration, although all of them
 have the same trace. With the option `jitney_reuse_equal_functions`, two functions are equal if
-their code is equal, and if all values that the code names are: closures, default values, globals,
-attributes of modules, and, recursively, the functions among these. The values must be immutable:
+their code is equal, and if the values that the code names are equal: closures, default values,
+globals and attributes of modules. Functions among these values are compared by the same criteria.
+The values must be immutable:
 numbers, short strings, tuples, functions, or small arrays in global variables. A function that
 reads anything else, such as a list, an object or the time, or that writes to a variable outside of
 it, has no key, and is traced each time, as in JAX. The same applies to calls with an argument whose
@@ -14,8 +15,8 @@ passed as a value, state of NumPy and of this package, values that a wrapped fun
 warnings. The option is therefore off by default.
 
 A key is made each time a function is to be traced, since the values that it reads may have changed
-since the last time. The first function with some code is traced without a key, so functions that
-are defined once incur no cost.
+since the last time. The first function with a given code object is traced without a key, so
+functions that are defined once incur no cost.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 MAX_TRACES = threshold(128, small=4)
 MAX_CONSTANT_BYTES = threshold(1 << 17, small=64)
 MAX_READ = threshold(32, small=8)  # functions that a function calls, directly or indirectly
-MAX_VALUES = threshold(256, small=32)  # values that they read
+MAX_VALUES = threshold(256, small=32)  # values that these functions read
 MAX_TEXT = threshold(1024, small=64)  # bytes of a string or number
 
 _PACKAGE = source_info.exclude_paths[0]
@@ -113,13 +114,15 @@ caches.register(
 def repeated(
     fun: Callable[..., Any], tree: PyTreeDef, static: Sequence[tuple[object, Any]] | None
 ) -> Hashable | None:
-    """Returns the key of `fun`, or None if no function with the same code has been traced before.
+    """Returns the key of `fun`, or None if it has no key.
+
+    The result is None, too, for the first function with a given code object.
 
     Args:
       fun: the function.
       tree: the structure of its arguments; the result is None if one of their classes may have
         methods.
-      static: the (place, value) pairs of its static arguments.
+      static: the (place, value) pairs of its static arguments, which become part of the key.
     """
     code = _innermost_code(fun)
     if code is None:
@@ -214,7 +217,8 @@ class _Reader:
     """Makes the keys of a function and, recursively, of the values that it reads."""
 
     def __init__(self) -> None:
-        # The functions, and the modules with the names read from them, met so far: there may be cycles.
+        # Functions, and pairs of a module and the names read from it, that have been encountered:
+        # functions may refer to each other in cycles.
         self.met: dict[object, int] = {}
         self.values = 0
 

@@ -671,7 +671,10 @@ def _roles(
     argnames: str | Iterable[str] | None,
     role: str,
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Returns the positions and names of the arguments of one role; infers what is not given."""
+    """Returns the positions and names of the arguments with a role, such as "static".
+
+    If only the positions or only the names are given, the others are inferred.
+    """
     by_number, by_name = f"{role}_argnums", f"{role}_argnames"
     numbers = None if argnums is None else canonicalize_argnums(argnums, by_number)
     names = None if argnames is None else canonicalize_argnames(argnames, by_name)

@@ -1,6 +1,6 @@
 """The sharding options of `jit`, `in_shardings` and `out_shardings`.
 
-The former is a prefix of the arguments as a tuple, the latter of the result.
+`in_shardings` is a tree prefix of the tuple of arguments, and `out_shardings` one of the result.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class GivenPlaces:
       option: the name of the option.
       leaves: Shardings, PartitionSpecs on the context mesh, Formats, `UNSPECIFIED`, or
         `WHOLE_ON_MESH`.
-      tree: the tree of these leaves.
+      tree: the structure of the option, whose leaves are `leaves`.
       api_name: the public function: "jit", or "pjit", which also uses the mesh of `with mesh:`.
     """
 

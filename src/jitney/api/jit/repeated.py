@@ -57,17 +57,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 COMPILED_AT = 3  # the number of calls with one signature after which it is compiled
-FEWEST_ARRAYS = 2  # the number of arrays that a call creates from which on a program is much faster
+FEWEST_ARRAYS = 2  # a program is much faster than an eager call that creates this many arrays
 # The number of counted calls after which a signature is compiled if a call creates fewer arrays.
 SMALL_COMPILED_AT = threshold(16, small=4)
-# The size in bytes of results that eager evaluation returns as views, but a program would copy.
+# The largest size in bytes of a result that a program may copy although eager evaluation returns a
+# view.
 LARGEST_COPY = threshold(1 << 16, small=64)
 MAX_SIGNATURES = threshold(
     256, small=8
 )  # signatures that are counted at the same time, per function
 MAX_PROGRAMS = threshold(512, small=8)  # cached programs of all functions
 MAX_VALUES = threshold(8, small=4)  # programs that differ only in the values of scalar options
-LONGEST_REST = threshold(64, small=4)  # the most calls that are skipped before a look
+LONGEST_REST = threshold(64, small=4)  # the largest number of calls skipped before the next look
 
 
 class _Seen:
@@ -110,7 +111,7 @@ class LibraryFunction(RepeatedFunction):
         self.__wrapped__ = plain
         self._seen: dict[Any, _Seen] = {}
         self._values: dict[Any, int] = {}  # number of programs, by signature without scalars
-        self._in_vain = 0  # consecutive looked-at calls without effect
+        self._in_vain = 0  # consecutive calls that were looked at without effect
         self._reader = call_patterns.Reader(plain)
         _functions.add(self)
 
@@ -141,7 +142,7 @@ class LibraryFunction(RepeatedFunction):
     def after(
         self, seen: _Seen, arrays: int, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
-        """Counts a call that created `arrays` arrays, and compiles a program once that pays off."""
+        """Counts a call that created `arrays` arrays; compiles a program when that pays off."""
         if not arrays:  # the result is an argument, or not an array
             seen.is_plain = True
             self._rest_longer()
@@ -223,7 +224,8 @@ class LibraryFunction(RepeatedFunction):
         return self
 
     def __reduce__(self) -> str | tuple[object, ...]:
-        # Pickled by name, like functions: that of this object, or of a function from another module.
+        # Pickled by name, like functions: by the name of this object, or, if its module does not
+        # have it, by that of the wrapped function.
         try:
             named = getattr(importlib.import_module(self.__module__), self.__qualname__, None)
         except ImportError:
@@ -276,8 +278,9 @@ def _compiled(
 ) -> tuple[Executable, Callable[[list[Value]], object] | None] | None:
     """Returns a compiled program for the signature of a call that returned `result`, or None.
 
-    None is returned if there is no such program. With `must_be_exact`, programs whose results could
-    differ in any bit are rejected.
+    The result is None if the call cannot be traced and compiled, if the program would copy large
+    arrays or return other types than `result` has, or if the call emits a warning. With
+    `must_be_exact`, programs whose results could differ in any bit are rejected.
     """
     with user_warnings.held() as warned:
         try:

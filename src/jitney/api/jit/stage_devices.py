@@ -1,4 +1,4 @@
-"""The devices of a lowered program, which arguments and options determine, or `compile`.
+"""The devices of a lowered program, determined by its arguments and options, or by `compile`.
 
 A program may be lowered for an `AbstractMesh`, whose axes have no devices. It gets devices when it
 is compiled, by `compile(device_assignment=...)`.
@@ -48,12 +48,13 @@ class NamedDevices:
     def resolved(self, assigned: Sequence[Device] | None) -> NamedDevices:
         """Returns a copy whose abstract meshes are replaced by meshes with devices.
 
-        The devices are the known ones, or else `assigned`.
+        The devices are those of the arguments, the requested shardings and the context mesh, or
+        `assigned` if these have only abstract meshes.
 
         Raises:
-          RuntimeError: if only abstract meshes are known, and `assigned` is None or has the wrong
+          RuntimeError: if there are only abstract meshes, and `assigned` is None or has the wrong
             number of devices.
-          ValueError: if `assigned` differs from the known devices.
+          ValueError: if `assigned` differs from devices that are already determined.
         """
         devices = self._known()
         if assigned is not None:
@@ -100,7 +101,11 @@ class NamedDevices:
         ]
 
     def _known(self) -> tuple[Device, ...] | None:
-        """Returns the known devices; None if there are only abstract meshes."""
+        """Returns the devices of the arguments, the requested shardings or the context mesh.
+
+        The result is None if there are only abstract meshes, and the default device if nothing
+        determines the devices.
+        """
         devices: Any = next((p.device_order for p in self._all() if has_devices(p)), None)
         if devices is None and not self.mesh.empty:
             devices = tuple(self.mesh.devices.flat)

@@ -323,7 +323,7 @@ class Lowered(Stage):
                     yield f"#   {name}{i} is sharded {constraint(place, aval.ndim)}\n"
 
     def _n_partitions(self) -> int:
-        """Returns the largest number of devices of a mesh of the arguments or the program."""
+        """Returns the size of the largest mesh of the arguments, the program or the context."""
         requests, mesh = self.program.requests(), placements.mesh_of(self.program.closed)
         places = (*self._places, *requests.operands, *requests.results, requests.within)
         named = [place.mesh for place in places if isinstance(place, NamedSharding)]
@@ -344,7 +344,7 @@ class CompiledCallParams(NamedTuple):
 
     Attributes:
       executable: the machine code.
-      no_kwargs: whether keyword arguments are rejected, which is the case if an argument is static.
+      no_kwargs: whether keyword arguments are rejected; always False.
       in_tree, out_tree: the structures of (args, kwargs) and of the result.
       const_args: constants that are passed as arguments; always empty, as programs hold their
         constants.
@@ -526,7 +526,7 @@ class Compiled(Stage):
         return pytrees.tree_unflatten(self.out_tree, outs)
 
     def _brought(self, x: Any, aval: AbstractValue) -> Value:
-        """Moves `x`, if uncommitted, to the sharding in its type."""
+        """Moves the argument `x`, if it is uncommitted, to the sharding in its type `aval`."""
         if explicit.sharding_of(aval) is None or not is_valid_operand(x):
             return x
         if isinstance(x, Tracer) or getattr(x, "placement", None) is not None:

@@ -140,7 +140,7 @@ def device_put(
             feature.check_put(leaf, where)
         value: Any = as_value(leaf)  # not a tracer: it has data
         out = value if where is None else _placed(value, where)
-        if may_alias is False:  # in memory of its own
+        if may_alias is False:  # the result must not share memory with `x`
             out = copy.copy(out)
         if is_given_up and out is not leaf and isinstance(leaf, ArrayImpl):
             leaf.delete()

@@ -389,7 +389,7 @@ def auto_axes(
         call.
 
     Returns: a function of the same arguments, whose results have `out_sharding` in their types. If
-      these axes are already Auto, it calls `f` directly.
+      `axes` are already Auto, it calls `f` directly.
 
     Raises:
       TypeError: in a call, if `out_sharding` is given neither to the decorator nor to the call.

@@ -218,8 +218,8 @@ _NEED_VALUES = (
 class Mapped:
     """A function transformed by `shard_map`, before it is called.
 
-    With `adds_axes`, a call within a `shard_map` over another mesh adds the axes to that mesh, as
-    nested `pmap`s do.
+    With `adds_axes`, a call within a `shard_map` over another mesh adds the axes of its own mesh to
+    that mesh, as nested `pmap`s do.
     """
 
     def __init__(

@@ -66,9 +66,9 @@ def check_explicit(region: Region) -> None:
 
 
 def inferred(region: Region, x: object) -> PartitionSpec | None:
-    """Returns the sharding of `x` along the region's axes; replicated if it is on another mesh.
+    """Returns the specification of `x` along the region's axes.
 
-    None stands for a leaf that is not an operand, and stays None.
+    An array on another mesh counts as replicated. None, a leaf that is not an operand, stays None.
     """
     if x is None:
         return None
@@ -133,7 +133,8 @@ def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[Par
 
     Raises:
       TypeError: if a leaf of `specs` is not a specification.
-      ValueError: if one contains an axis that is not the region's, or if `specs` is not a prefix.
+      ValueError: if a specification contains an axis that does not belong to the region, or if
+        `specs` is not a prefix of `values`.
     """
     for spec in pytrees.tree_leaves(specs, is_leaf=_is_spec):
         if not _is_spec(spec):
@@ -353,8 +354,8 @@ def check_known_results(
     Args:
       function, region, specs, names: as for `check_results`.
       values: results of all devices.
-      own: for each result the mesh axes along which devices have separate results; these are its
-        leading axes.
+      own: for each result, the (name, size) of the mesh axes along which devices have separate
+        values; these axes are the leading axes of the result.
     """
     avals: list[AbstractValue] = []
     for x, axes, spec in zip(values, own, specs, strict=True):

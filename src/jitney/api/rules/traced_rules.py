@@ -92,7 +92,7 @@ def flat_cotangents(cts: PyTree) -> list[Value]:
 class AccumulatingRule:
     """A traced rule that takes accumulators.
 
-    The program depends on the kinds of the accumulators, which the user declares, since
+    The user declares the kinds of the accumulators, because the program depends on them:
     accumulating into a reference is an operation of the program.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Canonicalization of user-supplied shapes and axes to ints, which are not negative for axes."""
+"""Canonicalization of user-supplied shapes to tuples of ints, and of axes to nonnegative ints."""
 
 # Messages use the private `_origin_msg` of tracers, which users never call.
 # pyright: reportPrivateUsage=false

@@ -192,7 +192,11 @@ def _jit_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 
 
 def without_forwarded(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, tuple[int | None, ...]]:
-    """Drops the results of `closed` that are operands, and returns which operand each result is."""
+    """Drops the results of `closed` that are operands.
+
+    Returns: a pair (program, for each result of `closed`, the index of the operand that it is, or
+      None).
+    """
     rest, places = _results_computed(closed)
     return closed if rest is None else rest, places
 
@@ -253,9 +257,9 @@ def transposed_program(
       closed: a program that is linear in some operands.
       linear: whether it is linear in each operand.
       nonzero: whether each result has a nonzero cotangent.
-      weak: whether each nonzero cotangent is weakly typed; by default as for the result.
-      dtypes: the dtype of each nonzero cotangent, or None if it is that of the result; see
-        `other_dtypes`.
+      weak: whether each nonzero cotangent is weakly typed; by default, it is if the result is.
+      dtypes: the dtype of each nonzero cotangent, or None if it is that of the result's cotangent
+        type; see `other_dtypes`.
     """
     has_ct: tuple[bool, ...] = ()
     log_tree: Any = None

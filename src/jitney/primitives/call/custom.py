@@ -379,7 +379,7 @@ class _BatchedRules:
       axis_data: the batch axis.
       tag: tag of the trace that batches the function.
       dims: batch dimension of each operand, or None if it is not batched.
-      mapped: whether the results are batched, along their leading axis.
+      mapped: whether the results are batched; their batch axis is the leading axis.
       residual_dims: batch dimensions of the residuals, set by the forward rule.
     """
 
@@ -449,7 +449,7 @@ class _BatchedRules:
 def _gathered_cotangent(
     ct: Cotangent, dim: int | None, mapped: bool, axis_data: AxisData
 ) -> Cotangent:
-    """Returns the cotangent of an operand, with a leading batch axis if it is `mapped`."""
+    """Returns the cotangent of an operand, with a leading batch axis if the operand is `mapped`."""
     if isinstance(ct, Zero):
         return with_axis(ct, axis_data.size) if mapped else ct
     if mapped:

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 def calls_program(prim: Primitive, parameter: str, *, lowered: bool = True) -> None:
-    """Sets rules by which `prim` has the types, effects and lowering of its program.
+    """Sets the rules for types, effects, discharge and lowering of `prim`, which calls a program.
 
-    The program is the parameter with the name `parameter`. If `lowered` is False, no lowering rule
-    is set.
+    The program is the parameter with the name `parameter`, from which the rules are derived. If
+    `lowered` is False, no lowering rule is set.
     """
     prim.effectful = True
     prim.called = parameter
@@ -101,7 +101,7 @@ def other_dtypes(
       avals: types of the results.
 
     Returns: for each nonzero cotangent, its dtype, or None if that is the dtype of the result's
-      cotangent type. If this applies to all cotangents, the result is None.
+      cotangent type. If all dtypes would be None, None is returned instead of the tuple.
     """
     found = [_other_dtype(ct, a) for ct, a in zip(cts, avals, strict=True) if type(ct) is not Zero]
     return None if all([dtype is None for dtype in found]) else tuple(found)

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class _ProgramOrder(FunctionCall):
-    """The primitive; if a transformation changes the operands, the order applies to all of them."""
+    """The primitive `program_order`.
+
+    If a transformation changes the number of operands, no operand is excluded from the order.
+    """
 
     def call(
         self, program: ClosedJaxpr, operands: Sequence[Value], params: dict[str, Any]
@@ -53,7 +56,10 @@ def _fenced(atoms: Sequence[Any], env: dict[Var, Any]) -> None:
 
 
 def _awaiting(eqn: JaxprEqn) -> list[Any]:
-    """Returns the operands of an equation to which the order applies."""
+    """Returns the operands of an equation that wait for the results of the preceding equation.
+
+    These are all operands, except those that an inner `program_order` excludes.
+    """
     atoms: list[Any] = [a for a in eqn.invars if not isinstance(a, Literal)]
     if eqn.primitive is program_order_p and not eqn.params["enforce"]:
         mask: Sequence[bool] = eqn.params["exclude_mask"]

@@ -2,8 +2,8 @@
 
 Evaluation and lowering use the program itself. Linearization splits it: the part that depends on
 known operands only is evaluated immediately. The remainder becomes an equation whose program also
-contains the known equations on which it depends, and thus recomputes their results. Its operands
-are those of the original program and the values that the policy saves.
+contains the known equations on which it depends, and thus recomputes their results. The operands of
+this equation are those of the original program and the values that the policy saves.
 """
 
 from __future__ import annotations
@@ -153,8 +153,9 @@ def bind_program(
 ) -> list[Value]:
     """Binds `remat2` to a program and its operands.
 
-    The parameter `prevent_cse` is a flag, or a sequence of flags for the leading operands: whether
-    an operand passes through the optimization barrier. All further operands do; constants do not.
+    The parameter `prevent_cse` states which operands pass through the optimization barrier. It is a
+    flag for all operands, or a sequence of flags for the leading ones. In the latter case, all
+    further operands pass through the barrier, and the constants of the program do not.
     """
     flags = params["prevent_cse"]
     if not isinstance(flags, bool):
@@ -264,11 +265,12 @@ class _Divided:
     """A program split for linearization.
 
     Attributes:
-      known: the program that maps known operands to known results and values to save; `consts` are
-        its constants.
-      late: the program that computes the unknown results. Its operands are the saved values, the
-        constants, the known operands and the unknown operands, as far as they are marked in
+      known: the program that maps known operands to known results and values to save.
+      consts: the constants of `known`.
+      late: the program that computes the unknown results. Its operands are those of the saved
+        values, the constants, the known operands and the unknown operands that are marked in
         `needed`.
+      needed: whether `late` has each of these values as an operand.
       out_unknown: whether each result is unknown.
     """
 
@@ -305,7 +307,7 @@ def _divided(jaxpr: Jaxpr, unknown: tuple[bool, ...], policy: Policy | None) -> 
     whole = _with_recomputation(program.replace(eqns=parts.again), residuals, late.jaxpr, saved)
     late_program, needed = dce_jaxpr(whole, (True,) * len(whole.outvars))
     alive = {v for v, n in zip(whole.invars, needed, strict=True) if n}
-    # Values that only the derivative reads are saved first, followed by those of the forward pass.
+    # Values that only the derivative reads are saved first, then those that the forward pass reads.
     saved = [v for v in saved if v in alive]
     program = program.replace(eqns=parts.forward)
     shared = _read_elsewhere(program, outs, saved)
@@ -423,9 +425,9 @@ def _remat_transpose(
 def _transposed(
     jaxpr: Jaxpr, linear: tuple[bool, ...], nonzero: tuple[bool, ...]
 ) -> TransposedProgram:
-    """Returns the transposed program.
+    """Transposes `jaxpr`.
 
-    It first recomputes the part that does not depend on linear operands.
+    The transposed program first recomputes the part that does not depend on linear operands.
     """
     known, late, out_unknown, n_residuals = trace_partially(closed_of(jaxpr), linear, True)
     assert all(out_unknown)
@@ -451,9 +453,10 @@ def _transposed(
 
 
 def _without_unused(jaxpr: Jaxpr) -> Jaxpr:
-    """Removes equations whose results only contribute to tangents that a branch ignores.
+    """Removes equations without effects whose results are not used.
 
-    Programs within equations are left unchanged, as in JAX.
+    Such equations compute, for example, tangents that a branch ignores. Programs within equations
+    are left unchanged, as in JAX.
     """
     used = {v for v in jaxpr.outvars if isinstance(v, Var)}
     kept: list[JaxprEqn] = []

@@ -111,8 +111,8 @@ def _divided(eqn: JaxprEqn, policy: Policy, kept: set[Var]) -> Division:
     if isinstance(answer, Offloadable) and len(avals) == len(eqn.outvars):
         return _offloaded(eqn, avals, answer)
     if bool(answer) and not isinstance(answer, RecomputeType):
-        # An effect such as a print is repeated only if all of its operands are recomputed: it alone
-        # does not make the backward pass read saved values.
+        # An effect such as a print is repeated only if all of its operands are recomputed: no value
+        # is saved for the sake of an effect.
         happens_again = (
             bool(eqn.effects)
             and not eqn.outvars
@@ -139,7 +139,7 @@ def _offloaded(eqn: JaxprEqn, avals: Sequence[ShapedArray], answer: Offloadable)
 
 
 def _moved(x: Var, moved: Var, space: MemorySpace, eqn: JaxprEqn) -> JaxprEqn:
-    """Returns the equation that moves `x` to a memory space, with the source of `eqn`."""
+    """Returns an equation that moves `x` to the memory `space`, at the source location of `eqn`."""
     params = {
         "devices": (space,),
         "srcs": (None,),

@@ -55,8 +55,8 @@ def switch(
       *operands: pytrees of arrays.
       operand: a single operand, passed by keyword instead of `operands`.
 
-    Returns: the result of the branch. Under `vmap` with batched indices, all branches are executed,
-      and each result is selected from theirs.
+    Returns: the result of the branch. Under `vmap` with batched indices, all branches are executed
+      for all indices, and the results are selected from theirs.
 
     Raises:
       TypeError: if `index` is not an integer scalar, or the results have different types.

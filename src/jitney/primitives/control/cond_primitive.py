@@ -281,15 +281,15 @@ def _cond_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 def _places_of_residuals(
     programs: Sequence[ClosedJaxpr], n_out: int
 ) -> tuple[tuple[AbstractValue, ...], list[int], list[tuple[int, ...]]]:
-    """Assigns the residuals of branches to shared result slots, or to operands that they are.
+    """Assigns each residual of the branches to a shared result slot, or to the operand that it is.
 
     Args:
       programs: the known parts of the branches.
       n_out: number of results before the residuals.
 
-    Returns: a tuple (types of the result slots; indices of the operands that are residuals of a
-      branch; for each branch, the positions of its residuals among the slots followed by these
-      operands).
+    Returns: a tuple (types of the result slots; indices of the operands that are residuals of some
+      branch; for each branch, the positions of its residuals in the list of the slots, followed by
+      these operands).
     """
     sources: list[list[int | None]] = []
     for program in programs:

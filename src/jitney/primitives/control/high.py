@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def row_type(aval: AbstractValue) -> AbstractValue:
-    """Returns the type of a row of a value of type `aval`, which is an operand of a scan's body."""
+    """Returns the type of a row of a value of type `aval`, as a `scan` passes it to its body."""
     if aval.is_high:
         high: Any = aval
         return high.dec_rank(None, high.leading_axis_spec())

@@ -37,7 +37,7 @@ class BackwardIteration:
     """An iteration of the loop that is the transpose of a `scan`.
 
     Attributes:
-      jaxpr: the body of the `scan`, which is linear in the carry.
+      jaxpr: the body of the transposed `scan`; it is linear in the carry.
       n_carry: number of carries.
       linear_consts: whether the body is linear in each constant.
       linear_xs: whether the body is linear in each row.
@@ -54,7 +54,7 @@ class BackwardIteration:
     weak: tuple[bool, ...]
 
     def _parts(self, xs: Sequence[T]) -> tuple[Sequence[T], Sequence[T], Sequence[T]]:
-        """Splits one item per operand into those of the constants, of the carry and of the rows."""
+        """Splits `xs`, one item per operand of the body, by constants, carries and rows."""
         start = len(self.linear_consts)
         stop = start + self.n_carry
         return xs[:start], xs[start:stop], xs[stop:]

@@ -153,7 +153,11 @@ def with_common_consts(traced: Sequence[Traced]) -> tuple[list[ClosedJaxpr], lis
 def _with_operands(
     closed: ClosedJaxpr, avals: tuple[AbstractValue, ...], places: tuple[int, ...]
 ) -> ClosedJaxpr:
-    """Replaces the leading operands by those of types `avals`; it reads those at `places`."""
+    """Replaces the leading operands of `closed` by operands of types `avals`.
+
+    Former operand k, for k < len(places), becomes operand `places[k]`; the program does not read
+    the other new operands.
+    """
     n, jaxpr = len(places), closed.jaxpr
     if n == len(avals):
         if places == tuple(range(n)):

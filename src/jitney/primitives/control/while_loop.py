@@ -278,8 +278,8 @@ def _derivative_parts(
       const_nz, carry_nz: whether each constant of the body, and each carry, has a nonzero tangent.
     """
     n_const, n_carry, n_ct = len(const_nz), len(carry_nz), sum(const_nz)
-    # `raw` takes consts, carry, then their tangents; the body of a loop takes consts with theirs
-    # first.
+    # `raw` takes consts, carry, tangents of consts, tangents of carry; the body of a loop takes the
+    # consts and their tangents before the carry.
     c, t = body_jaxpr.in_avals[:n_const], body_jaxpr.in_avals[n_const:]
     avals = [
         *c,
@@ -320,8 +320,8 @@ def _while_jet(
         jet.joined,
     )
     n_ct = jet.number_of(consts_given)
-    # `raw` takes consts, carry, then their terms; the body of a loop takes consts with theirs
-    # first.
+    # `raw` takes consts, carry, terms of consts, terms of carry; the body of a loop takes consts and
+    # their terms before the carry.
     avals = [raw.in_avals[k] for k in range(n_const)]
     avals += [t for types in consts_given for t in types if t is not None]
     carry_avals = [*body_jaxpr.in_avals[n_const:]]

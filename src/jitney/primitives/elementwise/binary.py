@@ -174,7 +174,7 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Ar
 
     Args:
       x: numeric array.
-      y: array with the dtype of x, a scalar or of the rank of x.
+      y: scalar, or array of the rank of x, with the dtype of x.
       out_dtype: dtype of the result; that of the operands by default.
 
     Raises:
@@ -260,7 +260,7 @@ def pow(x: ArrayLike, y: ArrayLike) -> Array:  # noqa: A001
 
     Args:
       x: floating or complex array.
-      y: array with the dtype of x or an integer dtype, a scalar or of the rank of x.
+      y: scalar, or array of the rank of x, with the dtype of x or an integer dtype.
 
     Returns: array with the dtype of x and the broadcast shape.
 

@@ -2,8 +2,8 @@
 
 On large arrays, some operations take many times longer in NumPy than in compiled code. (For
 functions of several operations, use `jit_when_traced(compiled_from=...)` in `api/jit/jit.py`.) The
-first call in a process includes compilation, which takes some milliseconds, as long as one NumPy
-call on arrays of this size.
+first call in a process includes compilation, which takes a few milliseconds, about as long as one
+NumPy call on arrays of this size.
 
 Complex functions run compiled code if NumPy's result is not finite: NumPy implements Annex G of the
 C standard only in part (in NumPy, (inf + inf i) / i is NaN), but a function must have the same

@@ -278,8 +278,9 @@ def as_value(x: Value | np.generic) -> Array:
         if isinstance(x, Array):
             return x
     if type(x) not in _HOST_TYPES and (is_ref(x) or is_high_value(x)):
-        return cast("Array", x)  # accepted unchanged wherever arrays are
-    # Within derivatives and batching, too, unvarying values become arrays, and are not users' objects.
+        return cast("Array", x)  # wherever arrays are accepted, so are references and high values
+    # Also under derivatives and batching, values without tracers become arrays of jitney, which no
+    # user can modify.
     return owned(x)
 
 

@@ -163,7 +163,7 @@ def unlike_shapes(name: str, avals: Sequence[AbstractValue]) -> str:
 
 
 def _stretched(avals: Sequence[AbstractValue]) -> str:
-    """Returns advice for two operands whose shapes match if axes are aligned at the first one."""
+    """Returns advice for two operands whose shapes match if their first axes are aligned."""
     if len(avals) != 2 or avals[0].ndim == avals[1].ndim:
         return ""
     small, large = sorted((a.shape for a in avals), key=len)

@@ -48,7 +48,10 @@ _NOTED = ("noted",)
 
 
 def noting() -> Within:
-    """Returns a context in which products with masks that are converted in it become selections."""
+    """Returns a context that records conversions of masks.
+
+    Within it, products with masks that were converted within it become selections.
+    """
     return Within(local, _NOTED, ({},))
 
 
@@ -202,7 +205,10 @@ def sum_node(b: Builder, x: Node, y: Node, dimension_numbers: DotDimensionNumber
 
 
 def _places(rank: int, dimension_numbers: DotDimensionNumbers) -> tuple[int, ...]:
-    """Returns the permutation of the axes of sums, which are in mask order, to batch axes first."""
+    """Returns the permutation that moves the batch axes of a contraction's result to the front.
+
+    Before it, the axes of the result are those of the mask, without the contracted axes.
+    """
     (contracted, _), (batch, _) = dimension_numbers
     order = [k for k in range(rank) if k not in contracted]
     return tuple([order.index(k) for k in (*batch, *(k for k in order if k not in batch))])

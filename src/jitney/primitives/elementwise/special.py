@@ -235,7 +235,10 @@ def _log_gamma_density_slope(a: Value, x: Value) -> Value:
 
 
 def _gamma_sample_slope(t: Value, y: Value, a: Value, x: Value) -> Value:
-    """Differentiates -(dP/da) / p with respect to x, for the distribution P with density p."""
+    """Computes t times the derivative of y = -(dP/da) / p with respect to x.
+
+    P is the gamma distribution function, and p is its density.
+    """
     steepness = sub(div(sub(a, _full_like(a, 1)), x), _full_like(x, 1))
     return mul(t, neg(add(_log_gamma_density_slope(a, x), mul(y, steepness))))
 

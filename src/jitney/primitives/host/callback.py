@@ -317,7 +317,7 @@ def _with_rows(avals: Sequence[ShapedArray], size: int) -> tuple[ShapedArray, ..
 def _row_by_row(
     prim: Primitive, args: Sequence[Value], dims: Dims, unroll: int, params: dict[str, Any]
 ) -> tuple[Sequence[Value], Sequence[BatchDim]]:
-    """Batches a callback by one call after another, for each index of the batch axis."""
+    """Batches a callback by calling it once for each index of the batch axis, one after another."""
     rows = [rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True) if d is not None]
 
     def step(_: Any, row: Sequence[Value]) -> tuple[tuple[()], Sequence[Value]]:
@@ -378,7 +378,7 @@ def _io_callback_batch(
 
 
 def _by_each_device(prim: Primitive) -> None:
-    """Sets the rule for programs on several devices, which make the call one after another.
+    """Sets the rule for programs on several devices: the devices make the call one after another.
 
     The calls of each device are made in the order of its program. A pure callback with the same
     operands on all devices is called only once. As in JAX, ordered `debug_print` and
@@ -492,7 +492,10 @@ def _part(b: Builder, x: Node, place: Sharding, k: int) -> Node:
 
 
 def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..., Any]]) -> None:
-    """Sets the rules of a primitive without results; `function_of`(params) returns its function."""
+    """Sets the rules of a callback without results.
+
+    `function_of`(params) returns the Python function to call.
+    """
 
     @prim.def_impl
     def def_impl_rule(*args: Value, **params: object) -> list[Value]:

@@ -278,11 +278,12 @@ def _extreme_shares(
     Args:
       old, new: for each update, its target element before and after the scatter.
       updates: the updates.
-      count: a function that returns, for each update, the sum over all updates of its target of the
-        array that the given function returns.
+      count: a function of a function that returns one number per update. It sums these numbers over
+        the updates with the same target, and returns the sum for each update.
 
-    Returns: a pair (share of the old element minus 1, divided by the number of its updates; share
-      of each update).
+    Returns: a pair of arrays with the shape of the updates: (factor of the old element's tangent,
+      share of the update). The products with both are added to the old tangent once per update, so
+      the factor for an element with n updates is (share of the old element - 1) / n.
     """
     shape, dtype = shape_of(updates), rules.aval_of(new).dtype
     one = np.asarray(1).astype(dtype)[()]

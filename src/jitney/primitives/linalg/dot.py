@@ -143,7 +143,7 @@ _KINDS = (np.bool_, np.integer, np.floating, np.complexfloating)
 
 
 def _higher(a: np.dtype, b: np.dtype) -> np.dtype:
-    """Returns the dtype of a product of `a` and `b`.
+    """Returns the dtype of a product of operands with the dtypes `a` and `b`.
 
     A dtype of a higher kind is preferred, then one with more bits, then the floating-point dtype
     with the larger range (bfloat16 over float16), and signed over unsigned.

@@ -47,7 +47,14 @@ T = TypeVar("T")
 
 
 class _LinearSolveTuple(NamedTuple):
-    """A tuple with one item for each of the functions."""
+    """A tuple with one item for each function of a linear solve, such as its traced program.
+
+    Attributes:
+      matvec: the item of the linear function.
+      vecmat: the item of the transpose of `matvec`.
+      solve: the item of the solver.
+      transpose_solve: the item of the solver for the transposed system.
+    """
 
     matvec: Any
     vecmat: Any

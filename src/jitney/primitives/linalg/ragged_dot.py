@@ -162,7 +162,10 @@ def _bounds(sizes: Array, rows: int) -> tuple[Array, Array]:
 def _over_blocks(
     rows: int, size: int, start: Value, end: Value, step: Callable[[Array, Array, T], T], value: T
 ) -> T:
-    """Folds `step(first row, mask of valid rows, value)` over blocks of rows from start to end."""
+    """Folds `step(first row, mask of valid rows, value)` over the rows from `start` to `end`.
+
+    Each step processes a block of `size` rows; `rows` is the number of rows of the array.
+    """
 
     def body(state: tuple[Value, T]) -> tuple[Value, T]:
         row, value = state
@@ -175,7 +178,7 @@ def _over_blocks(
 
 
 def _only(own: Array, x: Array) -> Array:
-    """Replaces the rows of `x` that are not in the mask by zeros."""
+    """Replaces the rows of `x` that are not in the mask `own` by zeros."""
     return select(broadcast_in_dim(own, shape_of(x), (0,)), x, rules.zeros_like(x))
 
 
@@ -435,7 +438,10 @@ def _ragged_dot_general_jvp(
 
 
 def _ordered(out: Array, axes: Sequence[int], like: Operand) -> Array:
-    """Permutes a cotangent with axes in the order `axes`; converts it to the dtype of `like`."""
+    """Sorts the axes of a cotangent, and converts it to the dtype of `like`.
+
+    Axis k of `out` is axis `axes[k]` of the result.
+    """
     out = transpose(out, tuple(map(int, np.argsort(axes))))
     dtype = rules.aval_of(like).dtype
     return out if rules.aval_of(out).dtype == dtype else convert_element_type(out, dtype)
@@ -452,7 +458,7 @@ def _ranges(*groups: Sequence[int]) -> list[tuple[int, ...]]:
 
 
 def _in_order_of(axes: Sequence[int], others: Sequence[int]) -> list[int]:
-    """Returns `others`, paired with `axes`, in ascending order of `axes`."""
+    """Sorts `others` by the corresponding entries of `axes`."""
     return [k for _, k in sorted(zip(axes, others, strict=True))]
 
 
