@@ -301,7 +301,10 @@ def unbroadcast(x: Operand, ct: Cotangent) -> Cotangent:
 
 
 def broadcast_to_result(t: Value, shape: tuple[int, ...]) -> Value:
-    """Broadcasts a tangent from its operand's shape (scalar, or with sizes of 1) to `shape`."""
+    """Broadcasts the tangent of an operand to `shape`, the shape of the result.
+
+    The operand is a scalar, or has the rank of the result and size 1 along broadcast axes.
+    """
     old = shape_of(t)
     if old == shape:
         return t
@@ -405,7 +408,7 @@ def batch_size(args: Sequence[Value], dims: Dims) -> int:
 
 
 def shifted_axes(axes: Sequence[int], dim: int) -> tuple[np.int64, ...]:
-    """Shifts axis numbers of an operand for the same operand with a batch axis at `dim`."""
+    """Converts axis numbers of an unbatched operand to those of the operand with a batch axis."""
     return tuple(np.int64(a + (a >= dim)) for a in axes)
 
 

@@ -62,7 +62,10 @@ def squeeze(operation: Operation) -> IndexMap:
 
 @by_index_map
 def reduced(operation: Operation) -> IndexMap:
-    """Drops `axes`, for reductions of one or more operands of the same shape, with scalars."""
+    """Drops `axes`, for reductions of one or more operands of the same shape.
+
+    Scalar operands, such as initial values, may follow.
+    """
     shape = shape_of(operation, 0)
     axes = operation.params.get("axes", operation.params.get("dimensions", ()))
     n = len([spec for spec in operation.specs if len(spec) == len(shape)])
@@ -103,10 +106,13 @@ def replicated_along(param: str, needs: str) -> Callable[[Operation], list[Entri
 
 
 def batch_of(core: int | Callable[[dict[str, Any]], int]) -> Callable[..., list[Entries]]:
-    """Returns the rule of operations on blocks, the last axes of their operands, over batch axes.
+    """Returns the rule of operations that process a block for each index of their batch axes.
+
+    The last axes of an operand form a block; all other axes are batch axes.
 
     Args:
-      core: the number of axes of a block of the first operand; or a function of the parameters.
+      core: the number of axes of a block of the first operand, or a function that returns it for
+        the parameters of the operation.
     """
 
     def index_map(operation: Operation) -> IndexMap:
@@ -120,7 +126,10 @@ def batch_of(core: int | Callable[[dict[str, Any]], int]) -> Callable[..., list[
 
 
 def _triangular_solve(operation: Operation) -> IndexMap:
-    """Lets right-hand sides and equations be sharded, but not unknowns."""
+    """Relates axes as in the product of `a`, or its transpose, and `b`.
+
+    The contracted axes must be replicated.
+    """
     shape, is_left = shape_of(operation, 1), operation.params["left_side"]
     batch = plain(len(shape) - 2)
     equation, side = len(shape) - 2, len(shape) - 1  # factors
@@ -191,7 +200,7 @@ def _gather(operation: Operation) -> IndexMap:
         shape, indices, sizes, numbers.offset_dims, gone, pairs, len(operation.shapes[0])
     )
     cut_axes = [k for k, n in enumerate(shape) if n != sizes[k] and k not in batching]
-    computed = range(len(shape), len(extents))  # factors of indices alone
+    computed = range(len(shape), len(extents))  # factors that occur in the indices only
     replicated = frozenset([*cut_axes, *computed])
     return IndexMap(extents, [operand, index], [result], replicated=replicated)
 
@@ -259,7 +268,10 @@ def reshape(operation: Operation) -> list[Entries]:
 
 
 def _axes_of_one(shape: Sequence[int], places: Iterable[int]) -> list[list[int]]:
-    """Returns, for each number in `places`, the axes of size 1 after that many larger axes."""
+    """Returns, for each number in `places`, the axes of size 1 preceded by that many other axes.
+
+    Only axes whose size is not 1 are counted.
+    """
     before = list(itertools.accumulate([n != 1 for n in shape], initial=0))
     return [
         [axis for axis, n in enumerate(shape) if n == 1 and before[axis] == place]
@@ -403,7 +415,11 @@ def fft(operation: Operation) -> list[Entries]:
 
 
 def unreduced_sum(operation: Operation, out_sharding: NamedSharding) -> None:
-    """Rejects results that are unreduced along mesh axes which do not shard the reduced axes."""
+    """Rejects results that are unreduced along other mesh axes than the sum permits.
+
+    These are the mesh axes that shard the summed axes, and those along which the operand is
+    unreduced.
+    """
     (spec,) = operation.specs[:1]
     summed = {name for axis in operation.params["axes"] for name in spec[axis]}
     own = sharding_of(operation.avals[0])

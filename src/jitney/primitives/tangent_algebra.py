@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
 
 def zeros(aval: AbstractValue) -> Value:
-    """Returns zeros of type `aval`: a NumPy scalar for a scalar, or empty float0 data."""
+    """Returns zeros of type `aval`.
+
+    A zero scalar is a NumPy scalar, or a Python scalar if `aval` is weakly typed; float0 zeros are
+    NumPy arrays.
+    """
     if isinstance(aval, HiType):
         hi_zero: Any = aval.vspace_zero()
         return hi_zero

@@ -206,7 +206,8 @@ def batch_flat(
       axis_data: the batch axis.
       vals: the arguments.
       dims: the batch dimension of each argument, or None.
-      tag: the tag of the transformation over whose tracers `fun` may close, if there is one.
+      tag: the tag of the new trace. If `fun` closes over tracers of an earlier trace, it must be the
+        tag of that trace; by default, it is unique.
     """
     parent = state.trace
     trace = BatchTrace(parent, axis_data, tag or TraceTag())

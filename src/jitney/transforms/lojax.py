@@ -32,7 +32,7 @@ LOJAX = declare_slot("lojax")
 
 
 class LoweringTrace(Trace):
-    """A trace that runs `to_lojax` of high-level operations, and passes others to its parent."""
+    """A trace that runs `to_lojax` of high-level operations; its parent handles all others."""
 
     __slots__ = ("parent_trace",)
 

@@ -284,10 +284,9 @@ def with_own_variables(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def without_known_debug_effects(closed: ClosedJaxpr, unknown: Sequence[bool]) -> ClosedJaxpr:
-    """Returns `closed` without the debugging effects that known operands determine.
+    """Returns `closed` without debugging effects of equations that depend on known operands only.
 
-    This is for programs whose known part runs twice: these effects must occur only in the first
-    run.
+    The known part of some programs runs twice. The effects must occur in the first run only.
     """
     if not closed.effects:
         return closed

@@ -135,11 +135,12 @@ def logged_backward_pass(
       jaxpr: a program.
       consts: the values of its constants.
       primals: the operands, with an `UndefinedPrimal` for each operand in which the program is
-        linear. If that has an accumulator, a rule that is applied directly to the operand receives
-        it; other contributions to the cotangent are returned.
+        linear. If an `UndefinedPrimal` has an accumulator, the `logged_transpose` rules of
+        equations that take this operand receive the accumulator; all other contributions to the
+        cotangent are returned.
       cotangents: the cotangents of the results, or `Zero`.
-      wanted: the operands whose cotangents are needed, by default all. Values that only the other
-        cotangents depend on are not computed.
+      wanted: whether the cotangent of each operand is needed; by default, all are. Values on which
+        only other cotangents depend are not computed.
 
     Returns: a pair (cotangents of the operands, log of users' backward rules). A cotangent may be
       `Zero`.
@@ -147,7 +148,7 @@ def logged_backward_pass(
     Raises:
       ValueError: if two log entries have the same name.
     """
-    # Accumulating cotangents needs no references: those to which tangents are written are
+    # Cotangents are accumulated without references: references to which tangents are written are
     # discharged first.
     which = [type(x) is UndefinedPrimal and x.aval.is_ref for x in primals]
     if any(which):
@@ -255,7 +256,11 @@ def _variables(
     primals: Sequence[Any],
     wanted: Sequence[bool] | None,
 ) -> tuple[dict[Var, Value], dict[Atom, UndefinedPrimal], set[Var]]:
-    """Returns the values of variables, operands with accumulators, and unneeded linear operands."""
+    """Returns the initial state of the backward pass.
+
+    Returns: a tuple (values of constants and of nonlinear operands; linear operands with an
+      accumulator; variables of linear operands whose cotangents are not needed).
+    """
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     accumulated: dict[Any, UndefinedPrimal] = {}
     for var, x in zip(jaxpr.invars, primals, strict=True):
@@ -297,8 +302,8 @@ def _evaluate_known(
       eqns: the equations, in order.
       values: the values of variables that do not depend on linear operands; the results are added
         to this dict.
-      unwanted: linear variables whose cotangents are not needed; variables that only depend on
-        these are added to this set.
+      unwanted: linear variables whose cotangents are not needed; variables that depend on no other
+        linear variables are added to this set.
       come_from: a function that is called with the source of each evaluated equation.
     """
     linear: list[JaxprEqn] = []

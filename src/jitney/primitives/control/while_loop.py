@@ -320,8 +320,8 @@ def _while_jet(
         jet.joined,
     )
     n_ct = jet.number_of(consts_given)
-    # `raw` takes consts, carry, terms of consts, terms of carry; the body of a loop takes consts and
-    # their terms before the carry.
+    # `raw` takes consts, carry, terms of consts, terms of carry; the body of a loop takes the terms
+    # of consts before the carry.
     avals = [raw.in_avals[k] for k in range(n_const)]
     avals += [t for types in consts_given for t in types if t is not None]
     carry_avals = [*body_jaxpr.in_avals[n_const:]]

@@ -128,7 +128,14 @@ def gather_rows(
     prim: Primitive, x: Value, d: int | None, *, all_gather_dimension: int, tiled: bool,
     **params: object,
 ) -> tuple[Value, BatchDim]:  # fmt: skip
-    """Binds `prim` if the axis batched at `d` is not one that it gathers along."""
+    """Batches a gather along named axes other than the batched axis.
+
+    Args:
+      prim: the primitive of the gather.
+      x: the operand.
+      d: the batch dimension of `x`, or None.
+      all_gather_dimension, tiled, **params: parameters of `prim`.
+    """
     k = all_gather_dimension
     moved = k + 1 if d is not None and d <= k else k
     out = prim.bind(x, all_gather_dimension=moved, tiled=tiled, **params)
@@ -360,7 +367,14 @@ def scatter_rows(
     prim: Primitive, x: Value, d: int | None, *, scatter_dimension: int, tiled: bool,
     **params: object,
 ) -> tuple[Value, BatchDim]:  # fmt: skip
-    """Binds `prim` if the axis batched at `d` is not one that it scatters along."""
+    """Batches a scatter along named axes other than the batched axis.
+
+    Args:
+      prim: the primitive of the scatter.
+      x: the operand.
+      d: the batch dimension of `x`, or None.
+      scatter_dimension, tiled, **params: parameters of `prim`.
+    """
     k = scatter_dimension + (d is not None and d <= scatter_dimension)
     out = prim.bind(x, scatter_dimension=k, tiled=tiled, **params)
     return out, None if d is None else d - (not tiled and k < d)

@@ -53,7 +53,7 @@ def axis_extent(name: AxisName, api_name: str) -> int:
     """Returns the size of the innermost axis in scope with this name.
 
     Raises:
-      NameError: if there is none.
+      NameError: if no axis with this name is in scope.
     """
     for known, size in reversed(state.axis_env):
         if known == name:
@@ -122,7 +122,10 @@ def checked_groups(
 
 
 def checked_names(names: Sequence[AxisName]) -> tuple[AxisName, ...]:
-    """Returns those names along which types track variation, as within a checking `shard_map`."""
+    """Returns the axes among `names` along which types track variation.
+
+    These are axes of a `shard_map` with `check_vma`.
+    """
     return tuple([n for n in names if not is_positional(n) and n in state.checked_axes])
 
 
@@ -141,7 +144,7 @@ def is_unreduced(x: Value, names: Sequence[AxisName], api_name: str) -> bool:
     """Returns whether `x` is unreduced along the axes `names`.
 
     Raises:
-      ValueError: if it is unreduced along some of them but not all.
+      ValueError: if `x` is unreduced along some of these axes but not all.
     """
     aval = get_aval(x)
     if not isinstance(aval, ShapedArray) or not aval.manual_axis_type.unreduced:
@@ -175,7 +178,7 @@ def lower_collective(
     groups: Groups = None,
     **params: LibraryParam,
 ) -> Node:
-    """Builds the node of a collective over named axes; axes that are not in scope have size 1.
+    """Builds the node of a collective over named axes; axes that are not in scope must have size 1.
 
     Raises:
       NameError: if an axis that is not in scope has a larger size.
@@ -244,7 +247,7 @@ def _batch_reduction(
     axes: Sequence[AxisName],
     axis_index_groups: Groups,
 ) -> tuple[Value, BatchDim]:
-    """Batches a reduction; if it is over the batched axis by name, it becomes positional."""
+    """Batches a reduction; a name of the batched axis among `axes` becomes its position."""
     (x,), (d,) = args, dims
     over_it = axis_data.name is not None and axis_data.name in axes
     if over_it and axis_index_groups is not None:
@@ -550,7 +553,7 @@ def in_groups(
     """Batches a collective within each group of indices of the batched axis.
 
     Raises:
-      NotImplementedError: if it is an axis of `vmap`, as in JAX.
+      NotImplementedError: if the batched axis is an axis of `vmap`, as in JAX.
     """
     assert axis_index_groups is not None
     if not axis_data.of_devices:

@@ -118,7 +118,11 @@ def _ragged_all_to_all_batch_with_axis(
 def _of_rows(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, axis_name: AxisName, groups: Groups
 ) -> tuple[Value, int]:
-    """Batches along another axis: as an axis of rows if offsets are unbatched, else row by row."""
+    """Batches a `ragged_all_to_all` along an axis other than the one of the exchange.
+
+    If the sizes and offsets are unbatched, the batch axis becomes an axis of each row. Otherwise,
+    the operation is applied to one element of the batch after another.
+    """
     params = {"axis_name": axis_name, "axis_index_groups": groups}
     if all([d is None for d in dims[2:]]):
         operand, output = [
@@ -147,7 +151,7 @@ def _ragged_all_to_all_transpose(
         ] + nothing  # fmt: skip
 
     def told(x: Value) -> Array:
-        """Transposes between devices: each receives the entries of all devices that concern it."""
+        """Exchanges the entries of `x`: each device receives its entry from every other device."""
         (name,) = axis_name
         return all_to_all_p.bind(
             x, split_axis=0, concat_axis=0, axis_name=name, axis_index_groups=axis_index_groups,

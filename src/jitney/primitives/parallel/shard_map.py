@@ -85,7 +85,7 @@ class Region:
     Attributes:
       mesh: the mesh of devices.
       manual: the mesh axes that this program makes manual, but no enclosing program does.
-      check_vma: whether types track variation along them.
+      check_vma: whether types track variation along the manual axes.
     """
 
     mesh: Mesh | AbstractMesh
@@ -158,10 +158,10 @@ class Region:
         return varying.typed(whole, aval.manual_axis_type.without(self.manual))
 
     def unmentioned(self, spec: PartitionSpec) -> tuple[tuple[AxisName, int], ...]:
-        """Returns the manual axes that `spec` does not shard along.
+        """Returns the manual axes along which an array with `spec` is not sharded.
 
-        As in JAX, these include axes along which it is unreduced or reduced, although cotangents
-        need not be divided or summed along these.
+        As in JAX, these include axes along which the array is unreduced or reduced, although its
+        cotangent need not be divided or summed along them.
         """
         mentioned = names_in(spec)
         return tuple([(name, size) for name, size in self.axes if name not in mentioned])
@@ -431,7 +431,10 @@ def _with_axes(values: Sequence[Value], lifted: Sequence[bool]) -> list[Value]:
 def _of_lifted(
     region: Region, late: ClosedJaxpr, lifted: Sequence[bool], like: Jaxpr
 ) -> ClosedJaxpr:
-    """Adapts `late` to residuals as first operands; those in `lifted` have an extra axis."""
+    """Adapts `late`, whose first operands are residuals, to residuals with an extra axis of size 1.
+
+    `lifted` marks the residuals that have the extra axis.
+    """
     n = len(lifted)
 
     def from_residuals(*xs: Value) -> list[Value]:
@@ -445,7 +448,7 @@ def _of_lifted(
 
 
 def _divided_by_vmap(trace: Trace) -> frozenset[AxisName]:
-    """Returns the mesh axes that a `vmap` around `trace` has as `spmd_axis_name`."""
+    """Returns the mesh axes in `spmd_axis_name` of all `vmap`s that enclose `trace`."""
     names: list[AxisName] = []
     around: Any = trace
     while around is not None:
@@ -458,9 +461,10 @@ def _divided_by_vmap(trace: Trace) -> frozenset[AxisName]:
 def _residual_specs(
     region: Region, avals: Sequence[AbstractValue], divided: frozenset[AxisName]
 ) -> tuple[list[PartitionSpec], list[bool]]:
-    """Returns specs that concatenate residuals along axis 0, and whether each needs a new axis.
+    """Returns specs that concatenate residuals along axis 0, and which residuals need a new axis.
 
-    Axes in `divided`, along which an enclosing `vmap` shards its batch axis, are left out.
+    A new axis is needed for scalars. The specs do not contain the axes in `divided`, along which an
+    enclosing `vmap` shards its batch axis.
     """
     specs: list[PartitionSpec] = []
     lifted: list[bool] = []
@@ -531,7 +535,7 @@ def _shard_map_transpose(
 def _divided_among(
     region: Region, ct: Value, spec: PartitionSpec, divided: frozenset[AxisName]
 ) -> Value:
-    """Divides the cotangent of a result, of which one replica was taken, among the devices."""
+    """Divides the cotangent of a result that was taken from one device among all devices."""
     n = math.prod([size for name, size in region.unmentioned(spec) if name not in divided])
     if region.check_vma or n == 1:
         return ct

@@ -116,7 +116,8 @@ def _whole(aval: AbstractValue, spec: PartitionSpec, sizes: dict[Any, int]) -> A
 def _cut(x: Value, spec: PartitionSpec, axes: Axes) -> Value:
     """Splits `x` into shards: adds a leading axis for each mesh axis in `spec`, in mesh order.
 
-    This includes axes along which `spec` is unreduced: the first device has `x`, the others zeros.
+    Mesh axes along which `spec` is unreduced are included: the first device along such an axis has
+    `x`, and the others have zeros.
     """
     stacked = [(name, size) for name, size in axes if name not in spec.unreduced]
     x = divided(x, spec, stacked)
@@ -153,8 +154,8 @@ def joined(
 ) -> Value:
     """Inverts `_cut`, for an array whose leading axes are the mesh axes `stacked`.
 
-    Along axes that `spec` does not mention, the shard of the first device is taken. Along axes on
-    which it is unreduced, the partial sums are added.
+    Along mesh axes that `spec` does not mention, the shard of the first device is taken. Along mesh
+    axes along which `spec` is unreduced, the partial sums are added.
     """
     mentioned = _mentioned(spec)
     k = 0

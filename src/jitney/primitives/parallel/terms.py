@@ -203,7 +203,11 @@ def _held_by_first(x: ArrayLike, names: Names, mesh: Mesh | AbstractMesh) -> Ter
 def _spread(
     x: ArrayLike, names: Names, mesh: Mesh | AbstractMesh, entries: Sequence[Names]
 ) -> Terms:
-    """Returns partial sums of `x`, whose sharding is `entries`: see `runtime.arrays.terms.owners`."""
+    """Returns partial sums of the array `x`, which is sharded along the mesh axes `entries`.
+
+    Each element of `x` is in the partial sum of one device, as `runtime.arrays.terms.owners`
+    determines; it is zero in those of the other devices.
+    """
     shape = rules.shape_of(x)
     whole = (*[mesh.shape[name] for name in names], *shape)
     value = broadcasting.broadcast_to(x, whole)

@@ -153,7 +153,8 @@ def _marsaglia_tsang(keys: Array, a: Array, log_space: bool) -> Array:
     v = while_loop(any_active, propose, state)[-1]
     u = one - uniform_elements(boost_keys, dtype)
     if not log_space:
-        # The barrier hides known exponents, with which the last bits of a power would differ.
+        # The barrier hides the exponent from the compiler: the last bits of a power with a known
+        # exponent could differ.
         boost = power(u, optimization_barrier(one / a))
         return (d * v) * select(is_large, full_like(a, 1), boost)
     # As in JAX, log(u) is the negative of an exponential sample, not the logarithm of the rounded

@@ -92,7 +92,8 @@ def _rbg_fold_in(data: Array, number: Array) -> Array:
     return reshape(_threefry_fold_in(halves, full_like(number, number, shape=(2,))), (4,))
 
 
-# For each key, as many draws of four words as a hash has rounds, one of which is the key.
+# `unsafe_rbg` draws this many groups of four words for each new key, and uses one of the groups, as
+# JAX does.
 _DRAWS = 10
 
 

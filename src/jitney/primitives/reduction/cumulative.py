@@ -79,7 +79,7 @@ def _cumulative(
     @prim.lower
     def lower_rule(b: Builder, x: Node, *, axis: int, reverse: bool) -> Node:
         if fn == "logaddexp" and x.dtype.kind == "c":
-            # The first element becomes log(exp(x)), and thereby a principal value, too.
+            # The first element becomes log(exp(x)): like all others, it is then a principal value.
             nothing = b.broadcast(b.constant(_minus_infinity(x.dtype)), x.shape, ())
             x = b.apply(fn, x, nothing)
         return b.cumulative(x, fn, axis, reverse)

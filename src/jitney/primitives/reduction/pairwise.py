@@ -20,9 +20,10 @@ def by_pairs(
 ) -> list[Value]:
     """Reduces the tuple of arrays `xs` over `axes` in pairs, with differentiable operations.
 
-    `combine` must be associative. If it is commutative, pairs can be formed from the two `halves`
-    of the elements, as in JAX, which determines how equal extremes share derivatives. Otherwise,
-    neighbors are combined. `inits` are the results for empty arrays.
+    `combine` must be associative. With `halves`, it must be commutative, too: each element of the
+    first half is combined with one of the second half, as in JAX. (The pairs determine how equal
+    extremes share derivatives.) Otherwise, neighbors are combined. `inits` are the results for
+    empty arrays.
     """
     folded: list[Value] = list(xs)
     if halves and len(axes) > 1:

@@ -449,7 +449,11 @@ text.printing_rules["addupdate"] = _print_addupdate
 def _located(
     ref: Ref | TransformedRef, index: Index | None, name: str
 ) -> tuple[Any, tuple[Step, ...]]:
-    """Returns the reference of `ref`, a reference or a view, and its steps followed by `index`."""
+    """Returns (reference, steps) for the elements at `index` of `ref`, a reference or a view.
+
+    For a view, the reference is the one that it is a view of, and the steps begin with those of the
+    view.
+    """
     indexers: tuple[Step, ...] = ()
     if isinstance(ref, TransformedRef):
         ref, indexers = ref.ref, ref.transforms

@@ -1,8 +1,8 @@
 """Pure functions that read and replace elements of arrays, on which references are based.
 
 The elements are selected by a step: an index, or a view of the complete array. Scalar positions and
-slices that are out of range are clamped. Arrays of positions that are out of range are clamped for
-reads, and ignored for writes. Negative positions count from the end.
+slices that are out of range are clamped. In arrays of positions, those that are out of range are
+clamped for reads, and ignored for writes. Negative positions count from the end.
 """
 
 from __future__ import annotations
@@ -93,7 +93,10 @@ def write(x: Value, indexer: Step, elements: Value) -> Value:
 
 
 def _lying_as(x: Value, elements: Value) -> Value:
-    """Reshards `elements`, with the rank of `x`, like `x` along Explicit axes, if sizes permit."""
+    """Reshards `elements` to the sharding of `x` along Explicit axes, if its sizes permit.
+
+    `elements` has the rank of `x`.
+    """
     place = explicit.sharding_of(get_aval(x))
     if place is None or explicit.sharding_of(get_aval(elements)) == place:
         return elements

@@ -154,7 +154,11 @@ def _empty_ref_jvp(primals: Primals, tangents: Tangents, **params: Param) -> tup
 def _tangent_ref_jvp(
     primals: Primals, tangents: Tangents, *, ty: AbstractRef
 ) -> tuple[Value, Tangent]:
-    """Creates a known `new_ref`, since tangents are ordinary values for an outer derivative."""
+    """Evaluates `tangent_ref` as a `new_ref` filled with zeros.
+
+    For an outer derivative, the tangents of the inner one are ordinary values, so the reference that
+    holds them gets a tangent reference, too.
+    """
     inner = array_type(ty)
     ref = new_ref_p.bind(
         algebra.zeros(inner), kind=ty.kind, memory_space=ty.memory_space, pin=False

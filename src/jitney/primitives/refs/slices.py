@@ -50,7 +50,7 @@ class Slice:
         return not isinstance(self.size, int)
 
     def tree_flatten(self) -> tuple[tuple[object, ...], tuple[object, ...]]:
-        """Returns (those of start and size that are arrays, other data), for pytrees."""
+        """Returns (start and size, as far as they are arrays; all other data), for pytrees."""
         children = (
             self.start if self.is_dynamic_start else None,
             self.size if self.is_dynamic_size else None,

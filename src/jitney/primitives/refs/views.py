@@ -180,7 +180,7 @@ def type_through(inner: ShapedArray, steps: Sequence[Any]) -> ShapedArray:
     """Returns the type of the result of a sequence of steps."""
     for step in steps:
         if isinstance(step, NDIndexer) and step.is_whole:
-            continue  # also a shard of an array, within `shard_map`
+            continue  # the type stays the same, even if `inner` is a shard within `shard_map`
         place = explicit.sharding_of(inner)
         if place is not None:
             inner = _type_along_axes(inner, place, step)
