@@ -90,10 +90,10 @@ def const(like: Operand, value: complex | np.number) -> Value:
 
 
 def factor(like: Operand, value: complex | np.number) -> Value:
-    """Returns `value` as a factor with the dtype of `like`; weakly typed if that is a scalar.
+    """Returns `value` as a factor with the dtype of `like`.
 
-    If `like` is an array, the factor is strongly typed, so that derivatives with such factors are
-    strongly typed, as in JAX.
+    If `like` is a scalar, the factor has its weak type. Otherwise, the factor is strongly typed, so
+    that derivatives with such factors are strongly typed, as in JAX.
     """
     aval = aval_of(like)
     return typed(np.asarray(value).astype(aval.dtype)) if aval.ndim else const(like, value)

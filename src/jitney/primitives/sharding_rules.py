@@ -442,7 +442,11 @@ def no_terms(operation: Operation, out_sharding: NamedSharding) -> None:
 
 
 def unreduced_product(operation: Operation, out_sharding: NamedSharding) -> None:
-    """Rejects results that are unreduced along mesh axes which do not shard the contracted axes."""
+    """Rejects unreduced operands, and results that are unreduced along the wrong mesh axes.
+
+    A result can be unreduced along all mesh axes that shard the contracted axes, if these are
+    sharded in the same way in both operands.
+    """
     if any([s.spec.unreduced for s in map(sharding_of, operation.avals) if s is not None]):
         operation.refuse(
             "dot_general: with `out_sharding`, no operand may be unreduced; jax.reshard sums the "

@@ -206,8 +206,8 @@ def batch_flat(
       axis_data: the batch axis.
       vals: the arguments.
       dims: the batch dimension of each argument, or None.
-      tag: the tag of the new trace. If `fun` closes over tracers of an earlier trace, it must be the
-        tag of that trace; by default, it is unique.
+      tag: the tag of the new trace; by default, it is unique. If `fun` closes over tracers of an
+        earlier trace, it must be the tag of that trace.
     """
     parent = state.trace
     trace = BatchTrace(parent, axis_data, tag or TraceTag())

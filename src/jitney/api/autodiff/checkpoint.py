@@ -31,7 +31,7 @@ _REMOVED: Any = object()
 
 
 class _CheckpointCall(JitCall):
-    """The tracing of a function for `checkpoint`."""
+    """A `JitCall` that traces a function for `checkpoint`; it keeps unused arguments."""
 
     traced_for = "checkpoint / remat"
 

@@ -79,10 +79,11 @@ class custom_jvp(Generic[P, R]):  # lower-case, as in JAX's API
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
-        """Sets the JVP rule from one function (tangent, primal out, *primals) -> term per argument.
+        """Sets the JVP rule from one function for each differentiable argument.
 
-        The tangent of the result is the sum of these terms. None in place of a function means that
-        the derivative is zero.
+        Each function maps (tangent of its argument, primal out, *primals) to a term, and the
+        tangent of the result is the sum of these terms. None in place of a function means that the
+        derivative with respect to the argument is zero.
         """
         if self.nondiff_argnums:
             raise TypeError(

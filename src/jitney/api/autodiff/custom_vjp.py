@@ -343,7 +343,7 @@ class _Call:
         return self._fwd_at_once(primals, perturbed)
 
     def _fwd_as_operation(self, primals: Sequence[Any]) -> tuple[list[Value], list[Value]]:
-        """Binds `fwd` as one operation; the function itself replaces it if residuals are unused."""
+        """Binds `fwd` as an operation; the function itself replaces it if no residual is used."""
         function, leaves = self.owner._nondiff.traced(
             self.static, {}, list(pytrees.tree_unflatten(self.in_tree, primals))
         )

@@ -66,7 +66,7 @@ def _marker(cls: type[M]) -> type[M]:
 
 @_marker
 class GradRef(_Marker):
-    """The entry in a tuple of cotangents for one that was accumulated into a reference."""
+    """The entry, in a tuple of cotangents, for a cotangent accumulated into a reference."""
 
 
 @_marker
@@ -91,7 +91,7 @@ class DontWant(_Marker):
 
 @_marker
 class DidntWant(_Marker):
-    """The entry in a tuple of cotangents for one that was not requested."""
+    """The entry, in a tuple of cotangents, for a cotangent that was not requested."""
 
 
 @dataclass(frozen=True, eq=False)

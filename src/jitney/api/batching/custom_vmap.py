@@ -150,9 +150,10 @@ class _DerivativeRule:
     def _of_unmapped(
         self, size: int, batched: Sequence[bool], values: Sequence[Any]
     ) -> tuple[list[Value], list[bool]] | None:
-        """Applies the rule to unmapped operands, and batches its derivative operation by operation.
+        """Differentiates a call of the rule on unmapped operands, and batches the derivative.
 
-        Returns None if the results of the rule are mapped.
+        The derivative is batched operation by operation. Returns None if the rule returns mapped
+        results.
         """
         flags: list[bool] = []
 

@@ -118,7 +118,11 @@ class LibraryFunction(RepeatedFunction):
     # --- what native code calls -------------------------------------------------------------------
 
     def look(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Seen | tuple[object] | None:
-        """Returns the state of the call's signature if the call is to be counted."""
+        """Returns the state of the call's signature if the call is to be counted.
+
+        If the signature is already compiled, runs its program, and returns a tuple with the result.
+        Returns None if the call is to be evaluated eagerly without being counted.
+        """
         try:
             leaves, patterns, names = self._reader.read(args, kwargs)
             key = config.call_epoch(), patterns, names

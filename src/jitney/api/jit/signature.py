@@ -248,7 +248,7 @@ class CallSpec:
 
 
 def _hashable(value: object) -> str:
-    """Returns a hashable replacement for an unhashable static argument, for messages."""
+    """Returns advice on what to pass instead of an unhashable static argument."""
     kind = type(value)
     if kind is list:
         frozen = _frozen(value)
@@ -280,7 +280,10 @@ def _frozen(value: object) -> object:
 
 
 class _StaticValue:
-    """A static argument in a cache key: equal if types, values and signs of zeros are."""
+    """A static argument in a cache key.
+
+    Two instances are equal if the types and the values of the arguments are; 0.0 and -0.0 differ.
+    """
 
     __slots__ = ("_hash", "value")
 
@@ -325,7 +328,7 @@ class _Dynamic:
 def _bind_names(
     signature: inspect.Signature | None, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> list[tuple[str, object]]:
-    """Returns (name, argument) pairs in flattening order: positional, then sorted names."""
+    """Returns (name, argument) pairs: of positional arguments, then of keywords, sorted."""
     named: list[tuple[str, Any]] = []
     parameters = list(signature.parameters.values()) if signature else []
     for i, value in enumerate(args):

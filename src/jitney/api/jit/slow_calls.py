@@ -142,7 +142,7 @@ def reasons(
 
 
 def _cure(key: Key, other: Key) -> str:
-    """Returns how to avoid the first difference between two keys."""
+    """Returns advice on how to avoid the first difference between two keys."""
     static, tree, avals, epoch, _ = key
     if static != other[0]:
         return (

@@ -503,7 +503,7 @@ def _are(mesh: Mesh, axes: AxisName, kind: AxisType) -> bool:
 
 
 def _mesh_of(args: PyTree, shardings: PyTree) -> Mesh:
-    """Returns the context mesh, or the mesh of shardings or of arguments."""
+    """Returns the context mesh, or without one, the first mesh of a sharding or an argument."""
     mesh = get_mesh()
     if not mesh.empty:
         return mesh

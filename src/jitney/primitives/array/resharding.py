@@ -422,7 +422,10 @@ def _check_is_auto(sharding: NamedSharding) -> None:
 
 
 def _on_devices_of(x: ArrayImpl, sharding: Sharding) -> Sharding:
-    """Returns an abstract `sharding` on the devices of `x`; raises an error if devices differ."""
+    """Returns `sharding`, with the mesh of `x` in place of an abstract mesh.
+
+    Raises an error if `x` is committed to other devices.
+    """
     if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, AbstractMesh):
         sharding = sharding.update(mesh=_mesh_under(x, sharding))
     if x.placement is not None:

@@ -167,7 +167,10 @@ class VJPHiPrimitive:
         raise self._undefined("vmap", "batch or batch_dim_rule")
 
     def dce(self, used_outs: PyTree) -> tuple[object, object, VJPHiPrimitive | None]:
-        """Returns (operands used, results kept, pruned operation, or None to drop it)."""
+        """Returns (operands used, results kept, pruned operation).
+
+        None in place of the operation means that it can be dropped.
+        """
         if any(pytrees.tree_leaves(used_outs)):
             return True, True, self
         return False, False, None

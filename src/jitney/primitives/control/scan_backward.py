@@ -120,7 +120,11 @@ def backward_program(
     const_avals: tuple[AbstractValue, ...],
     weak: tuple[bool, ...],
 ) -> TransposedProgram:
-    """Traces the iteration; `const_avals` are the cotangent types of linear constants."""
+    """Traces `BackwardIteration.body` to the body of the transposed loop.
+
+    `const_avals` are the cotangent types of linear constants. See `BackwardIteration` for the
+    other arguments.
+    """
     back = BackwardIteration(jaxpr, n_carry, linear_consts, linear_xs, nonzero_ys, weak)
     log_tree: Any = None
 

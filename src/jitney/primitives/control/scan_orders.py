@@ -15,9 +15,10 @@ from jitney.core.program.memo import memoize_by_identity
 
 
 def reordered(closed: ClosedJaxpr, operands: Sequence[int], results: Sequence[int]) -> ClosedJaxpr:
-    """Permutes `closed`, so that operand i is the former `operands[i]`, and result i `results[i]`.
+    """Permutes the operands and results of `closed`.
 
-    Results that are not listed are dropped.
+    Operand i of the new program is operand `operands[i]` of `closed`, and its result i is result
+    `results[i]`. Results that are not listed are dropped.
     """
     return _reordered(closed, tuple(operands), tuple(results))
 

@@ -405,7 +405,7 @@ def _divided(axis: int, count: int, x: Value) -> Array:
 
 
 def _of_empty_batch(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -> tuple[Value, int]:
-    """Returns an empty batch of results, for which axes cannot be merged into feature groups."""
+    """Returns the results for an empty batch, whose axis cannot be merged into feature groups."""
     avals = [
         aval if d is None else aval.update(shape=(*aval.shape[:d], *aval.shape[d + 1 :]))
         for aval, d in zip(map(rules.aval_of, args), dims, strict=True)

@@ -50,7 +50,7 @@ def _from_edtype_abstract(x: ShapedArray, *, dtype: np.dtype) -> ShapedArray:
 
 
 def _moves_numbers(prim: Primitive) -> None:
-    """Sets the rules that both primitives share.
+    """Sets the rules that `to_edtype` and `from_edtype` share.
 
     Elements stay unchanged; tangents are converted to the tangent dtype of the result.
     """

@@ -53,7 +53,11 @@ def asinh_slope(x: Value) -> Value:
 
 
 def _inverse_scale(size: Value) -> Value:
-    """Computes 1 / s; s is 1 up to a quarter of the root of the largest float, and then grows."""
+    """Computes 1 / s for the scale s of an operand of absolute value `size`.
+
+    The scale is 1 if `size` is at most a quarter of the square root of the largest float. Beyond
+    it, the scale is proportional to `size`.
+    """
     half = int(dtypes.finfo(rules.aval_of(size).dtype).maxexp) // 2
     grown = mul(size, factor(size, 2.0 ** (2 - half)))
     scale = calculus.clamp(const(size, 1), grown, factor(size, 2.0 ** (2 + half)))

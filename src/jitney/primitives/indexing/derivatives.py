@@ -223,7 +223,7 @@ def _scatter_mul_transpose(
 
 
 def _extreme_jvp(prim: Primitive) -> None:
-    """Sets the JVP rule of scatter-min or -max, where elements equal to the extremum share it."""
+    """Sets the JVP rule of scatter-min or -max: equal extrema share the derivative."""
 
     @prim.jvp
     def jvp_rule(

@@ -174,7 +174,10 @@ def batch_scatter(
 
 
 def _declare(name: str, fn: str | None) -> Primitive:
-    """Declares a scatter that combines values by the scalar function `fn`; None: by its program."""
+    """Declares a scatter that combines values by the scalar function `fn`.
+
+    If `fn` is None, the scatter combines values by its parameter `update_jaxpr`.
+    """
     prim = declare(name)
     prim.sharding(sharding_rules.scatter)
     prim.abstract(_scatter_type)

@@ -123,7 +123,7 @@ class _Division(SaysDivision):
         return list(fitting(suggested, [a.shape for a in self.ins], extents))
 
     def told(self, operands: Sequence[Spec], results: Sequence[Spec]) -> tuple[object, ...]:
-        """Returns the arguments of the user's callbacks, given the specs of operands and results."""
+        """Returns the arguments of the user's callbacks from the specs of operands and results."""
         assert self.mesh is not None
         args, outs = [
             [

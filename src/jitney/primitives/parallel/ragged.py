@@ -151,7 +151,7 @@ def _ragged_all_to_all_transpose(
         ] + nothing  # fmt: skip
 
     def told(x: Value) -> Array:
-        """Exchanges the entries of `x`: each device receives its entry from every other device."""
+        """Exchanges the entries of `x`: each device receives those for it from all devices."""
         (name,) = axis_name
         return all_to_all_p.bind(
             x, split_axis=0, concat_axis=0, axis_name=name, axis_index_groups=axis_index_groups,

@@ -98,7 +98,7 @@ class Region:
         return tuple([(n, size) for n, size in self.mesh.shape.items() if n in self.manual])
 
     def scope(self) -> AbstractContextManager[None]:
-        """Returns a context in which the axes are in scope."""
+        """Returns a context in which the manual axes are in scope."""
         return extend_axis_env(*self.axes, checked=self.checked)
 
     @property

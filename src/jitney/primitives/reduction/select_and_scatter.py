@@ -76,7 +76,10 @@ def _elementwise(jaxpr: Jaxpr, consts: Primals, shape: Shape) -> Callable[..., V
 def _selected(
     x: Array, select_jaxpr: Jaxpr, select_consts: Primals, window: dict[str, Any]
 ) -> Value:
-    """Returns the row-major index of each window's selected element, or the size for none."""
+    """Returns the row-major index in `x` of each window's selected element.
+
+    For a window that contains only padding, this is the number of elements of `x`.
+    """
     size = math.prod(x.shape)
 
     def combine(a: Primals, b: Primals) -> list[Value]:

@@ -230,7 +230,11 @@ def _addupdate_discharge(
 
 
 def _tangent_ref(what: str, ref: Value, tangents: Tangents) -> Value | None:
-    """Returns the reference to the tangents of `ref`, or None if no tangent is written."""
+    """Returns the reference for the tangents of `ref`, or None if no tangent is written.
+
+    Raises:
+      ValueError: if a tangent is written, but `ref` has no reference for tangents.
+    """
     dref: Any = tangents[0]
     if type(dref) is not Zero:
         return dref

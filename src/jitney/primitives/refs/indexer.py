@@ -97,7 +97,10 @@ class NDIndexer:
         return (*extents[:at], *self.int_indexer_shape, *extents[at:])
 
     def point_position(self) -> int:
-        """Returns the position of index arrays' axes among the result's slice axes, as in NumPy."""
+        """Returns the number of slice axes that precede the axes of index arrays in the result.
+
+        As in NumPy, it is 0 if the positions are not adjacent in the index.
+        """
         axes = self.point_axes
         together = axes[-1] - axes[0] + 1 == len(axes)
         return len([k for k in self.slice_axes if k < axes[0]]) if together else 0

@@ -156,8 +156,8 @@ def _tangent_ref_jvp(
 ) -> tuple[Value, Tangent]:
     """Evaluates `tangent_ref` as a `new_ref` filled with zeros.
 
-    For an outer derivative, the tangents of the inner one are ordinary values, so the reference that
-    holds them gets a tangent reference, too.
+    For an outer derivative, the tangents of the inner one are ordinary values, so their reference
+    gets a tangent reference, too.
     """
     inner = array_type(ty)
     ref = new_ref_p.bind(
