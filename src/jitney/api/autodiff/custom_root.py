@@ -72,7 +72,8 @@ def custom_root(
     def linear_solution(root: PyTree, y: PyTree, *values: PyTree) -> object:
         return tangent_solve(linearize(_closed(converted, values), root)[1], y)
 
-    # Values over which the solvers close are passed as operands, too; the root does not depend on them.
+    # Values over which the solvers close become operands, too. Their tangents are ignored, as the
+    # root does not depend on them.
     closed_solution: Callable[..., Any] = solution
     search_values: Sequence[PyTree] = ()
     linear, linear_values = linear_solution, search_values

@@ -92,7 +92,7 @@ def device_put(
 
     Raises:
       TypeError: if a leaf is not an array or a scalar.
-      ValueError: if `device` is not a device or sharding, if an array cannot be sharded as
+      ValueError: if `device` or `src` is none of the above, if an array cannot be sharded as
         requested, or if both `donate` and `may_alias` are requested.
 
     Example:
@@ -193,6 +193,14 @@ def with_sharding_constraint(x: PyTree, shardings: PyTree) -> object:
         of these that is a prefix of `x`.
 
     Returns: `x` with these shardings.
+
+    Raises:
+      TypeError: if a leaf of `shardings` is not a sharding.
+      RuntimeError: if a PartitionSpec is given, but there is no context mesh.
+      ValueError: if `shardings` is not a prefix of `x`, if an array cannot be sharded as requested,
+        or if a sharding names mesh axes that are not Auto.
+      AssertionError: if all axes of the context mesh are Explicit, and the type of an array has
+        another sharding than requested.
     """
     leaves, tree = pytrees.tree_flatten(x)
     if isinstance(shardings, _PLACES):

@@ -299,7 +299,11 @@ class _Mapped:
                 )
 
     def extent(self, values: Sequence[Any], axes: Sequence[int | None]) -> int:
-        """Returns the size of the axis that is mapped."""
+        """Returns the size of the mapped axis.
+
+        Raises:
+          ValueError: if sizes differ, or if no argument is mapped and `axis_size` is not given.
+        """
         extents = {
             x.shape[axis] for x, axis in zip(values, axes, strict=True) if axis is not None
         }  # fmt: skip
@@ -323,7 +327,8 @@ class _Mapped:
         """Returns a mesh with one device for each index.
 
         Raises:
-          ValueError: if there are too few devices.
+          ValueError: if there are too few devices; if the option `devices` has another number of
+            devices of this process than `size`, or is used in a nested `pmap`.
         """
         if get_abstract_mesh().manual_axes and self.devices is not None:
             raise ValueError("Nested pmap with explicit devices argument.")

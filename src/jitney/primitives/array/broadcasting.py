@@ -265,6 +265,9 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
       array: any array.
       dimensions: positions of the new axes in the result; negative ones count from the end.
 
+    Raises:
+      ValueError: if a position is out of bounds or occurs twice.
+
     Example:
       >>> lax.expand_dims(jnp.zeros((3, 4)), (0, 2)).shape
       (1, 3, 1, 4)

@@ -98,6 +98,7 @@ def concatenate(operands: Sequence[ArrayLike] | Array | np.ndarray, dimension: i
 
     Raises:
       TypeError: if dtypes or shapes are incompatible. (`jnp.concatenate` promotes dtypes.)
+      ValueError: if there are no operands.
 
     Example:
       >>> lax.concatenate([jnp.array([1, 2]), jnp.array([3])], 0)
@@ -255,10 +256,10 @@ def split(operand: ArrayLike, sizes: Sequence[int | np.integer], axis: int = 0) 
       operand: any array.
       sizes: the size of each part along `axis`. The sum must be the size of that axis. (`jnp.split`
         takes positions instead.)
-      axis: the axis to split; it must not be negative.
+      axis: the axis to split; a negative one counts from the end.
 
     Raises:
-      ValueError: if `sizes` does not add up to the size of the axis.
+      ValueError: if `operand` has no such axis, or `sizes` does not add up to its size.
 
     Example:
       >>> [part.tolist() for part in lax.split(jnp.arange(5), [2, 3])]

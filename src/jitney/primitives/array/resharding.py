@@ -422,9 +422,11 @@ def _check_is_auto(sharding: NamedSharding) -> None:
 
 
 def _on_devices_of(x: ArrayImpl, sharding: Sharding) -> Sharding:
-    """Returns `sharding`, with the mesh of `x` in place of an abstract mesh.
+    """Returns `sharding`, in which a mesh with devices replaces an abstract mesh; see `_mesh_under`.
 
-    Raises an error if `x` is committed to other devices.
+    Raises:
+      ValueError: if `x` is committed to other devices, or has a mesh with other axes.
+      TypeError: if no mesh with devices is known.
     """
     if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, AbstractMesh):
         sharding = sharding.update(mesh=_mesh_under(x, sharding))
@@ -434,7 +436,10 @@ def _on_devices_of(x: ArrayImpl, sharding: Sharding) -> Sharding:
 
 
 def _mesh_under(x: ArrayImpl, sharding: NamedSharding) -> Mesh:
-    """Returns the device mesh for a `sharding` on an AbstractMesh: the mesh of `x`."""
+    """Returns the device mesh for a `sharding` on an AbstractMesh.
+
+    It is the mesh of `x`, or, if `x` is not on a mesh, the context mesh.
+    """
     current = x.placement
     if not isinstance(current, NamedSharding):
         mesh = get_mesh()

@@ -118,6 +118,9 @@ def collapse(operand: Array, start_dimension: int, stop_dimension: int | None = 
       start_dimension: the first axis to merge; negative ones count from the end.
       stop_dimension: the axis after the last one to merge; by default, the rank of `operand`.
 
+    Raises:
+      ValueError: if `start_dimension` is after `stop_dimension`.
+
     Example:
       >>> lax.collapse(jnp.zeros((2, 3, 4)), 1).shape
       (2, 12)

@@ -51,7 +51,7 @@ def fori_loop(
     Raises:
       TypeError: if the bounds are not integers of the same dtype, or if the result of the body does
         not have the types of `init_val`.
-      ValueError: if `unroll` is given and the trip count is unknown at trace time.
+      ValueError: if `unroll` is neither None nor 1, and a bound is unknown at trace time.
 
     Example:
       >>> lax.fori_loop(1, 6, lambda i, product: product * i, 1)

@@ -61,6 +61,9 @@ def scan_on_arrays(
       params: the parameters.
       bind: a function (constants, carry, rows, body, parameters) -> results of a `scan` on arrays.
       reordered: a function that permutes the operands and results of a program.
+
+    Raises:
+      TypeError: if a mutable value is a carry or an input of the loop.
     """
     n, n_plain = flat_trees.sizes(params)
     m = n + n_plain
@@ -158,6 +161,9 @@ def while_on_arrays(
       bind: a function (operands, parameters) -> results of a `while_loop` on arrays.
       as_loop_part: a function (function, types of carries, original program) -> (program, values
         over which the function closes, which are the first operands of the program).
+
+    Raises:
+      TypeError: if the condition changes a mutable value.
     """
     n, m = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     cond, body = lower_program(params["cond_jaxpr"]), lower_program(params["body_jaxpr"])

@@ -57,7 +57,7 @@ def platform_dependent(
     Args:
       *args: the arguments of the function, pytrees of arrays.
       default: the function for platforms that are not named.
-      **per_platform: the functions for other platforms, by platform name.
+      **per_platform: the function for each named platform, such as `cpu=f`.
 
     Raises:
       NotImplementedError: if there is neither a function for the CPU nor a default. Within a

@@ -115,6 +115,7 @@ def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
 
     Raises:
       TypeError: if shapes or dtypes are incompatible.
+      ValueError: if there are no cases.
 
     Example:
       >>> cases = jnp.array([1, 2, 3]), jnp.array([4, 5, 6]), jnp.array([7, 8, 9])

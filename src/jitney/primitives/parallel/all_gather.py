@@ -259,8 +259,9 @@ def all_gather(
 
     Raises:
       NameError: if a name is not in scope.
-      ValueError: if `to` is not one of these, or is "reduced" and the type of a value does not vary
-        along the axis.
+      ValueError: if `to` is not one of these; if it is "reduced" outside of such a `shard_map`, or
+        for a value whose type does not vary along the axis; or if `axis_index_groups` are not a
+        partition of the axis, or are combined with another `to` than "varying".
 
     Example:
       >>> jax.vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(jnp.array([1, 2]))

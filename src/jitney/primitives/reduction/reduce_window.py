@@ -236,7 +236,8 @@ def reduce_window(
       window_dilation: the distance between the elements of a window.
 
     Raises:
-      TypeError: if an option does not have one entry for each axis, or if dtypes are incompatible.
+      TypeError: if an option does not have one entry for each axis, if a size, stride or dilation
+        is not positive, or if dtypes are incompatible.
       ValueError: if the structures of `operand` and `init_value` differ.
 
     Example:
@@ -295,6 +296,10 @@ def _window_params(
       **window_options: the other parameters, for which None stands for ones.
 
     Returns: the parameters of the equation, each with one entry per axis.
+
+    Raises:
+      TypeError: if a parameter does not have one entry per axis, or one of `window_options` has an
+        entry that is not positive.
     """
     rank = len(shape)
     params: dict[str, Any] = {}
