@@ -215,7 +215,10 @@ gather = by_index_map(
 
 
 def check_broadcast(aval: AbstractValue, like: AbstractValue, place: NamedSharding) -> None:
-    """Raises ValueError unless an operand to be broadcast is sharded like the result."""
+    """Raises ValueError if an operand to be broadcast is sharded along other axes than the result.
+
+    Axes of the operand that are replicated are accepted.
+    """
     new = like.ndim - aval.ndim
     own = entries_of(sharding_of(aval), aval.ndim)
     wanted = entries_of(place, like.ndim)[max(new, 0) :]

@@ -28,7 +28,7 @@ _NAMES = frozenset(
 
 
 def check_compiler_options(names: Iterable[str] | None) -> None:
-    """Raises JaxRuntimeError if XLA does not have one of the options."""
+    """Raises JaxRuntimeError for names that are not in `_NAMES` and do not begin with "xla_"."""
     for name in names or ():
         if not name.startswith("xla_") and name not in _NAMES:
             raise JaxRuntimeError(

@@ -356,7 +356,7 @@ def _is_of_pure_module(x: Any) -> bool:
 
 
 def _is_constant(x: Any) -> bool:
-    """Returns whether the object `x`, which is not a Python function, never changes."""
+    """Returns whether `x`, which is not a Python function, is immutable, or a pure function."""
     kind = cast("Any", type(x))
     if kind is ArrayImpl:  # larger arrays must be freed with the function that holds them
         return not x.is_deleted() and x.ndim == 0

@@ -225,8 +225,8 @@ def jit(
         `backend` are given, or one of them together with shardings. When the function is called: if
         shardings do not fit the arguments or results; if an argument is committed to other devices;
         if `compiler_options` were given, and the call is within a traced function.
-      JaxRuntimeError: when the function is called, if XLA does not have one of the
-        `compiler_options`.
+      JaxRuntimeError: when the function is called, if one of the `compiler_options` is unknown;
+        names that begin with "xla_" are not checked.
 
     Example:
       >>> jax.jit(lambda x: 2 * x + 1)(3)

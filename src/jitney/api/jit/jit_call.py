@@ -419,7 +419,7 @@ class JitCall:
 
         Raises:
           ValueError: if the call is within a traced function, which is compiled as a unit.
-          JaxRuntimeError: if XLA does not have an option.
+          JaxRuntimeError: if an option is unknown; names that begin with "xla_" are not checked.
         """
         if isinstance(state.trace, jaxpr_trace.JaxprTrace):
             raise ValueError(

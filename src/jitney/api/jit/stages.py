@@ -269,7 +269,7 @@ class Lowered(Stage):
           device_assignment: the devices of a program that was lowered for an `AbstractMesh`.
 
         Raises:
-          JaxRuntimeError: if XLA does not have one of the options.
+          JaxRuntimeError: if an option is unknown; names that begin with "xla_" are not checked.
           RuntimeError: if no devices are known, or their number is not the size of the mesh for
             which the program was lowered.
           ValueError: if arguments or shardings are on devices other than `device_assignment`.

@@ -170,7 +170,7 @@ def _check_sums(what: str, region: Region, spec: PartitionSpec) -> None:
 
     Raises:
       ValueError: if types do not include shardings along all axes of the mesh.
-      NotImplementedError: if some of the axes are not the region's.
+      NotImplementedError: if the region does not include all axes of the mesh.
     """
     refuse_extremes(spec.unreduced_kind, f"shard_map {what} has {spec}")
     kind = "unreduced" if spec.unreduced else "reduced"
@@ -314,6 +314,8 @@ def check_results(
     names: Sequence[str],
 ) -> None:
     """Checks that results can be assembled as `specs` state; arguments as for `check_arguments`.
+
+    Without `check_vma`, only the numbers of axes are checked.
 
     Raises:
       ValueError: if a result has too few axes, may vary along an axis that its specification does

@@ -422,7 +422,7 @@ def _check_is_auto(sharding: NamedSharding) -> None:
 
 
 def _on_devices_of(x: ArrayImpl, sharding: Sharding) -> Sharding:
-    """Returns `sharding`, in which a mesh with devices replaces an abstract mesh; see `_mesh_under`.
+    """Returns `sharding`, with the mesh that `_mesh_under` returns in place of an abstract mesh.
 
     Raises:
       ValueError: if `x` is committed to other devices, or has a mesh with other axes.

@@ -120,7 +120,7 @@ def with_shape(x: Value) -> Value:
 def _check_value(
     kind: str, rule: FlatRule, name: str, outs: Sequence[Any], program: ClosedJaxpr
 ) -> None:
-    """Raises TypeError unless the results of a rule have the types of the function's results."""
+    """Raises TypeError unless a rule's results have the shapes and dtypes of the function's."""
     avals: list[Any] = [*map(get_aval, outs)]
     wanted: list[Any] = program.out_avals
     if [(a.shape, a.dtype) for a in avals] == [(a.shape, a.dtype) for a in wanted]:

@@ -148,7 +148,7 @@ def user_dtype(dtype: DTypeLike | dtypes.ExtendedDType, function: str) -> np.dty
 
 
 def refuse_complex_scalar(x: Value, dtype: DType, function: str) -> None:
-    """Raises TypeError if `x` is a Python complex number and `dtype` is real.
+    """Raises TypeError if `x` is a Python complex number and `dtype` is an integer or float dtype.
 
     For integer dtypes, NaN is accepted even if it is complex, as it is converted to 0.
     """

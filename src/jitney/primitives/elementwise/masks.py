@@ -152,8 +152,8 @@ def note_node(b: Builder, converted: Node, mask: Node) -> Node:
 def _is_folded(mask: Node, dtype: np.dtype) -> bool:
     """Returns whether XLA folds the conversion of a mask to `dtype`, and therefore multiplies.
 
-    XLA folds constants, except for complex arrays that have a True element. (If all elements are
-    False, an array is broadcast from a single element.)
+    XLA folds constants, but for complex dtypes only scalars, arrays that are broadcast from a
+    scalar, and arrays of several elements that are all False, which are broadcast, too.
     """
     from jitney.compiler.hlo import ir  # late: imports the compiler
 

@@ -133,7 +133,10 @@ def check_disjoint(op: str, first: tuple[str, Axes], second: tuple[str, Axes]) -
 def check_index_map(
     op: str, name: str, index_map: Axes, operand: ShapedArray, indices: ShapedArray
 ) -> None:
-    """Raises TypeError unless `index_map` has an operand axis for each entry of index vectors."""
+    """Raises TypeError unless `index_map` has one operand axis for each entry of index vectors.
+
+    The axes must be distinct.
+    """
     leaf = indices.ndim - 1
     if len(index_map) != indices.shape[leaf]:
         raise TypeError(

@@ -86,6 +86,7 @@ def _scatter_type(
 
     Raises:
       TypeError: if the types are incompatible.
+      ValueError: if the indices are not integers.
     """
     check_indices("scatter", indices)
     families.check_same_dtypes("scatter", (x, updates))

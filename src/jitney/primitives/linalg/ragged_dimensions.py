@@ -109,7 +109,10 @@ def check_axis(side: str, kind: str, axis: int, rank: int) -> None:
 def check_groups(
     y: ShapedArray, groups: int, axes: Axes, numbers: RaggedDotDimensionNumbers
 ) -> None:
-    """Raises TypeError unless rhs has a group axis if and only if the ragged axis is free."""
+    """Raises TypeError unless rhs has a group axis if and only if the ragged axis is free.
+
+    The group axis must be neither contracted nor a batch axis, and must have one index per group.
+    """
     (_, cy), (_, by) = numbers.dot_dimension_numbers
     wanted = 1 if axes.mode is Mode.FREE else 0
     if len(numbers.rhs_group_dimensions) != wanted:

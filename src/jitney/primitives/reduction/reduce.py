@@ -93,7 +93,7 @@ _SECTIONS = """
 
 
 def _refuse_f16(operand: ArrayLike, axes: Sequence[int]) -> None:
-    """Raises ValueError if several 16-bit elements would be added."""
+    """Raises ValueError if several 16-bit floats would be added."""
     aval = get_aval(operand)
     if aval.dtype in _F16 and any([aval.shape[a] != 1 for a in axes]):
         raise ValueError(
