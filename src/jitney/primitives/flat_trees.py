@@ -33,7 +33,7 @@ class FlatTree:
     _size: int
 
     def __new__(cls, text: str, elts: tuple[FlatTree, ...], size: int) -> FlatTree:
-        """Returns the unique tree with this printed form; trees with the same form are equal."""
+        """Returns the tree with this printed form; trees with the same form are identical."""
         tree = _trees.get(text)
         if tree is None:
             tree = _trees[text] = object.__new__(cls)

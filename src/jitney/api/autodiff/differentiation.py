@@ -110,7 +110,11 @@ def pull_back(
 
 
 def cotangent(ct: PyTree, aval: AbstractValue) -> Value | None:
-    """Returns the cotangent `ct` as an array; a missing one becomes zeros of the cotangent type."""
+    """Returns the cotangent `ct` of a value of type `aval` as an array.
+
+    A missing cotangent becomes zeros of the cotangent type. The result is None if the value is a
+    reference.
+    """
     if aval.is_ref:  # the content of a reference is not differentiated
         return None
     if ct is None or isinstance(ct, Zero):

@@ -175,7 +175,7 @@ def _head_of(serialized: bytes) -> _Head:
     """Returns the dict that `serialize` wrote, in which types and shardings are still pickled.
 
     Raises:
-      ValueError: if the bytes were not written by `serialize`.
+      ValueError: if the bytes were not written by `serialize` with the same format.
     """
     try:
         head = pickle.loads(serialized)
@@ -209,8 +209,8 @@ def deserialize_and_load(
         devices for which it was compiled.
 
     Raises:
-      ValueError: if `serialized` is not a serialized program, or was compiled for another number of
-        devices.
+      ValueError: if `serialized` is not a serialized program, was written in the format of another
+        version, or was compiled for another number of devices.
       RuntimeError: if the platform is unknown.
     """
     from jitney.compiler.hlo.parse import parse_module

@@ -124,8 +124,8 @@ def reasons(
 ) -> _Why | None:
     """Returns the differences between a call and the most similar earlier one, and advice.
 
-    The result is None if most traces were dropped from the cache, since then equal calls may be
-    traced again.
+    The result is None if fewer than `MANY_TRACES` - 1 traces are in the cache: some were dropped,
+    so equal calls may be traced again.
 
     Args:
       key: the key of the call.

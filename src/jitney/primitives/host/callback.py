@@ -471,7 +471,10 @@ def with_static(values: Sequence[Any], static: Sequence[tuple[int, Any]]) -> lis
 
 
 def _parts_of(args: Sequence[Value]) -> list[list[Value]]:
-    """Returns each device's shards of the operands; all calls receive single-device arrays."""
+    """Returns, for each device, the operands of its call: its shards of arrays on several devices.
+
+    Operands on a single device are the same in all calls.
+    """
     divided = [isinstance(x, ArrayImpl) and x.sharding.num_devices > 1 for x in args]
     shards = [
         [shard.data for shard in cast("ArrayImpl", x).addressable_shards] if is_divided else []

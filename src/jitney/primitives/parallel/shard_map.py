@@ -177,8 +177,8 @@ def part_type(
     """Returns `aval.shard(...)`: the type of a shard.
 
     Raises:
-      ValueError: if `spec` names an axis that is not manual, has more entries than the array has
-        axes, or has other unreduced or reduced axes than the array's type.
+      ValueError: if `spec` has more entries than the array has axes, has other unreduced or reduced
+        axes than the array's type, or, with `check_vma`, names an axis that is not manual.
     """
     region = Region(mesh, manual_axes, check_vma)
     others = sorted(map(str, names_in(spec) - manual_axes))
