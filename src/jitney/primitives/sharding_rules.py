@@ -349,7 +349,7 @@ def _whole_if_one(spec: Entries, shape: Sequence[int]) -> Entries:
 
 
 def dynamic_update_slice(operation: Operation) -> list[Entries]:
-    """Requires equal shardings of operand and update, unless the update is a single element."""
+    """Requires equal shardings of operand and update; a single element may also be replicated."""
     operand, update = operation.specs[:2]
     if operand != update and (any(update) or not _is_one_element(shape_of(operation, 1))):
         operation.refuse(

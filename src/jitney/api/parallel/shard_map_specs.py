@@ -291,7 +291,7 @@ def as_result(region: Region, x: Value, spec: PartitionSpec) -> Value:
     unreduced.
 
     Raises:
-      ValueError: if it is a reference.
+      ValueError: if `x` is a reference.
     """
     if is_ref(x):
         raise ValueError(

@@ -257,7 +257,7 @@ def placed_like(
 ) -> Array:
     """Moves the new array `x` according to the options; by default, to the sharding of `prototype`.
 
-    The sharding of a prototype of another shape is not used.
+    If `shape` is given, the sharding of `prototype` is used only if it is fully replicated.
     """
     if device is None and out_sharding is None:
         place = _place_of_prototype(prototype)

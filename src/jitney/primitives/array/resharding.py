@@ -273,7 +273,10 @@ def _sharding_constraint_lower(
 
 
 def divided(b: Builder, x: Node, sharding: object, free: frozenset[int] = frozenset()) -> Node:
-    """Constrains node `x` to a NamedSharding, except along the axes in `free`."""
+    """Constrains node `x` to a NamedSharding, except along the axes in `free`.
+
+    Shardings of other classes have no effect.
+    """
     if not isinstance(sharding, NamedSharding):
         return x
     return b.sharding_constraint(x, constraint(sharding, len(x.shape), free))

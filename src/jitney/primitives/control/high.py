@@ -126,7 +126,11 @@ def cond_on_arrays(
     branches: Sequence[ClosedJaxpr],
     bind: Callable[[Value, Sequence[Any], Sequence[ClosedJaxpr]], list[Any]],
 ) -> list[Value]:
-    """Evaluates a `cond` on user-defined types as a `cond` on arrays, which `bind` binds."""
+    """Evaluates a `cond` on user-defined types as a `cond` on arrays, which `bind` binds.
+
+    Raises:
+      TypeError: if branches leave a mutable value in different states.
+    """
     lows = [lower_program(branch) for branch in branches]
     first = lows[0]
     for low in lows[1:]:

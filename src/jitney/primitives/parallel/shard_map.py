@@ -535,7 +535,10 @@ def _shard_map_transpose(
 def _divided_among(
     region: Region, ct: Value, spec: PartitionSpec, divided: frozenset[AxisName]
 ) -> Value:
-    """Divides the cotangent of a result that was taken from one device among all devices."""
+    """Divides the cotangent of a result that was taken from one device among all devices.
+
+    With `check_vma`, the cotangent is returned unchanged.
+    """
     n = math.prod([size for name, size in region.unmentioned(spec) if name not in divided])
     if region.check_vma or n == 1:
         return ct
@@ -545,7 +548,10 @@ def _divided_among(
 def _summed_over(
     region: Region, ct: Value, spec: PartitionSpec, divided: frozenset[AxisName]
 ) -> Value:
-    """Sums the cotangent of a replicated operand over the devices."""
+    """Sums the cotangent of a replicated operand over the devices.
+
+    With `check_vma`, the cotangent is returned unchanged.
+    """
     names = tuple([name for name, _ in region.unmentioned(spec) if name not in divided])
     if region.check_vma or not names:
         return ct

@@ -128,7 +128,7 @@ def program_of(
 def _put(
     x: ArrayLike | Terms, aval: AbstractValue, sharding: NamedSharding | None
 ) -> ArrayLike | Terms:
-    """Converts the result `x` of type `aval` to partial sums if `sharding` is unreduced."""
+    """Converts the result `x` of type `aval` to partial sums if only `sharding` is unreduced."""
     names, own = names_of_terms(sharding), explicit.sharding_of(aval)
     if sharding is None or isinstance(x, Terms) or own is None or own.spec.unreduced or not names:
         return x
@@ -166,7 +166,11 @@ def _entries(aval: AbstractValue) -> list[Names]:
 
 
 def _mapped(eqn: JaxprEqn, operands: list[Any]) -> Found:
-    """Applies a linear operation to the partial sums."""
+    """Applies a linear operation to partial sums.
+
+    Returns None if the rule does not apply: if no operand is given as partial sums, or if operands
+    or results are unreduced along different mesh axes.
+    """
     names = _names(eqn.outvars[0].aval)
     sharding = explicit.sharding_of(eqn.outvars[0].aval)
     if sharding is None or any([_names(v.aval) != names for v in eqn.outvars]):
@@ -277,7 +281,10 @@ def _reshard(eqn: JaxprEqn, operands: list[Any]) -> Found:
 
 
 def _shard_map(eqn: JaxprEqn, operands: list[Any]) -> Found:
-    """Evaluates a `shard_map`: partial sums become results with extra leading mesh axes."""
+    """Evaluates a `shard_map`: partial sums become results with extra leading mesh axes.
+
+    Returns None if no operand or result is unreduced.
+    """
     params, n = eqn.params, len(operands)
     region = shard_map.region_of(params)
     sums = [_sums_in(spec, region) for spec in (*params["in_specs"], *params["out_specs"])]

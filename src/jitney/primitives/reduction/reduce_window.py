@@ -147,8 +147,8 @@ def _extreme_jvp(
 ) -> tuple[list[Value], list[Tangent]]:
     """Differentiates a maximum or minimum over windows.
 
-    The first of several equal extrema has the derivative. The derivative is zero where the initial
-    value is the extremum.
+    The first of several equal extrema has the derivative. The derivative is zero where only the
+    initial value is the extremum.
     """
     (prim, chosen_by, of_two), (x, init) = extreme, primals
     window = {name: value for name, value in params.items() if name not in ("jaxpr", "consts")}
