@@ -271,10 +271,7 @@ def reshape(operation: Operation) -> list[Entries]:
 
 
 def _axes_of_one(shape: Sequence[int], places: Iterable[int]) -> list[list[int]]:
-    """Returns, for each number in `places`, the axes of size 1 preceded by that many other axes.
-
-    Only axes whose size is not 1 are counted.
-    """
+    """Returns, for each number n in `places`, the axes of size 1 behind n axes of other sizes."""
     before = list(itertools.accumulate([n != 1 for n in shape], initial=0))
     return [
         [axis for axis, n in enumerate(shape) if n == 1 and before[axis] == place]
@@ -418,10 +415,10 @@ def fft(operation: Operation) -> list[Entries]:
 
 
 def unreduced_sum(operation: Operation, out_sharding: NamedSharding) -> None:
-    """Rejects results that are unreduced along other mesh axes than the sum permits.
+    """Rejects results that are unreduced along mesh axes along which the sum has no partial sums.
 
-    These are the mesh axes that shard the summed axes, and those along which the operand is
-    unreduced.
+    It has partial sums along the mesh axes that shard the summed axes, and along those along which
+    the operand is unreduced.
     """
     (spec,) = operation.specs[:1]
     summed = {name for axis in operation.params["axes"] for name in spec[axis]}

@@ -230,11 +230,11 @@ class VJP:
         derivatives drop them. A rule that does not run, because no cotangent reaches it, writes
         nothing.
 
-        Loops stack the entries of their iterations, in order, along a new leading axis. If the
-        differentiated function contains a `vmap`, its entries are stacked in the same way. An entry
-        from a branch of `cond` or `switch` is a structure with the fields `index`, the branch that
-        ran, and `branches`, a list with the entry of each branch: zeros for a branch that did not
-        run, and None for a branch that does not write the entry. Entries from `shard_map` are
+        Loops stack the entries of their iterations, in order, along a new leading axis. A `vmap` in
+        the differentiated function stacks the entries of its indices in the same way. An entry from
+        a branch of `cond` or `switch` is a structure with the fields `index`, the branch that ran,
+        and `branches`, a list with the entry of each branch: zeros for a branch that did not run,
+        and None for a branch that does not write the entry. Entries from `shard_map` are
         concatenated along their first axis; scalars become vectors with one element per device.
 
         Raises:

@@ -328,7 +328,7 @@ class _Dynamic:
 def _bind_names(
     signature: inspect.Signature | None, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> list[tuple[str, object]]:
-    """Returns (name, argument) pairs: of positional arguments, then of keywords, sorted."""
+    """Returns (name, argument) pairs: positional arguments, then keyword arguments by name."""
     named: list[tuple[str, Any]] = []
     parameters = list(signature.parameters.values()) if signature else []
     for i, value in enumerate(args):

@@ -267,10 +267,9 @@ class _Divided:
     Attributes:
       known: the program that maps known operands to known results and values to save.
       consts: the constants of `known`.
-      late: the program that computes the unknown results. Its operands are those of the saved
-        values, the constants, the known operands and the unknown operands that are marked in
-        `needed`.
-      needed: whether `late` has each of these values as an operand.
+      late: the program that computes the unknown results. Its operands are saved values, constants,
+        known operands and unknown operands of the original program, in this order.
+      needed: flags of the values, in the same order, that are operands of `late`.
       out_unknown: whether each result is unknown.
     """
 

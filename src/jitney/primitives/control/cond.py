@@ -56,7 +56,7 @@ def switch(
       operand: a single operand, passed by keyword instead of `operands`.
 
     Returns: the result of the branch. Under `vmap` with batched indices, all branches are executed
-      for all indices, and the results are selected from theirs.
+      for all indices, and the result of the chosen branch is selected for each index.
 
     Raises:
       TypeError: if `index` is not an integer scalar, or the results have different types.

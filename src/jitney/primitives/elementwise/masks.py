@@ -50,7 +50,7 @@ _NOTED = ("noted",)
 def noting() -> Within:
     """Returns a context that records conversions of masks.
 
-    Within it, products with masks that were converted within it become selections.
+    Products with masks that were converted within the context become selections.
     """
     return Within(local, _NOTED, ({},))
 
@@ -207,7 +207,7 @@ def sum_node(b: Builder, x: Node, y: Node, dimension_numbers: DotDimensionNumber
 def _places(rank: int, dimension_numbers: DotDimensionNumbers) -> tuple[int, ...]:
     """Returns the permutation that moves the batch axes of a contraction's result to the front.
 
-    Before it, the axes of the result are those of the mask, without the contracted axes.
+    In the unpermuted result, the axes are in the order of the mask's axes.
     """
     (contracted, _), (batch, _) = dimension_numbers
     order = [k for k in range(rank) if k not in contracted]

@@ -32,7 +32,7 @@ def strong(x: Value) -> Value:
 
 
 def _as_factors(x: Value) -> Value:
-    """Makes arrays strongly typed; scalars keep their weak type, as do constant factors."""
+    """Makes `x` strongly typed unless it is a scalar, like the constants of `rules.factor`."""
     return strong(x) if rules.shape_of(x) else x
 
 

@@ -278,8 +278,8 @@ def _extreme_shares(
     Args:
       old, new: for each update, its target element before and after the scatter.
       updates: the updates.
-      count: a function of a function that returns one number per update. It sums these numbers over
-        the updates with the same target, and returns the sum for each update.
+      count: a function that is called with another function, which returns one number per update.
+        `count` returns, for each update, the sum of the numbers of all updates with its target.
 
     Returns: a pair of arrays with the shape of the updates: (factor of the old element's tangent,
       share of the update). The products with both are added to the old tangent once per update, so

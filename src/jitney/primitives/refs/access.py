@@ -455,8 +455,8 @@ def _located(
 ) -> tuple[Any, tuple[Step, ...]]:
     """Returns (reference, steps) for the elements at `index` of `ref`, a reference or a view.
 
-    For a view, the reference is the one that it is a view of, and the steps begin with those of the
-    view.
+    If `ref` is a view, the result has the reference on which it is based, and the view's steps come
+    first.
     """
     indexers: tuple[Step, ...] = ()
     if isinstance(ref, TransformedRef):
