@@ -299,7 +299,7 @@ class _Mapped:
                 )
 
     def extent(self, values: Sequence[Any], axes: Sequence[int | None]) -> int:
-        """Returns the size of the mapped axis.
+        """Returns how many indices the mapped axis has.
 
         Raises:
           ValueError: if sizes differ, or if no argument is mapped and `axis_size` is not given.
