@@ -1,7 +1,7 @@
 """The sharding options of `jit`, `in_shardings` and `out_shardings`.
 
-The arguments form a tuple, of which `in_shardings` is a tree prefix; `out_shardings` is a tree prefix
-of the result.
+The arguments form a tuple, of which `in_shardings` is a tree prefix; `out_shardings` is a tree
+prefix of the result.
 """
 
 from __future__ import annotations
