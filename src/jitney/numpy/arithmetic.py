@@ -544,7 +544,10 @@ def _or(x: ArrayLike, y: ArrayLike) -> Array:
 
 @jit_when_traced(compiled_from=LARGE)
 def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Computes nonnegative greatest common divisors, elementwise; gcd(0, 0) is 0.
+    """Computes greatest common divisors, elementwise; gcd(0, 0) is 0.
+
+    They are exact and nonnegative, except for a divisor that the dtype cannot represent: that of
+    the smallest integer and itself, or 0, wraps around to the smallest integer.
 
     Args:
       x1: integers.

@@ -19,8 +19,8 @@ from jitney.runtime.arrays import host_path
 def gcd_of(x: Array, y: Array) -> Array:
     """Returns greatest common divisors of integers that share a shape and a dtype.
 
-    Magnitudes are computed as unsigned integers, so the result is exact even for the smallest
-    integer, whose absolute value overflows.
+    Magnitudes are unsigned integers, so results are exact even for the smallest integer, whose
+    absolute value overflows, unless the result itself is that value: then it wraps around.
     """
     if x.dtype.kind == "V":  # integers of fewer than eight bits
         is_signed = dtypes.issubdtype(x.dtype, np.signedinteger)
