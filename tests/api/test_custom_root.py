@@ -57,7 +57,11 @@ def test_a_function_without_captured_values_has_a_constant_root():
 
 
 def test_structures_must_agree():
-    with pytest.raises(TypeError, match="f must return the tree structure of initial_guess"):
+    with pytest.raises(
+        TypeError, match="f must return a pytree with the structure of initial_guess"
+    ):
         custom_root(lambda x: (x, x), 1.0, newton, scalar_solve)
-    with pytest.raises(TypeError, match="solve must return the tree structure of initial_guess"):
+    with pytest.raises(
+        TypeError, match="solve must return a pytree with the structure of initial_guess"
+    ):
         custom_root(lambda x: x, 1.0, lambda f, x: [x], scalar_solve)

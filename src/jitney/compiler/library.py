@@ -132,8 +132,8 @@ class LibraryFunction:
       reference: computes the results with NumPy and SciPy (*arrays, **params). Compiled programs
         call it if there is no machine code.
       native: its machine code, or None.
-      work: returns the approximate operations for one item (*types, **params), which determines how
-        a batch is divided among threads.
+      work: returns the approximate number of operations for one item (*types, **params), which
+        determines how a batch is divided among threads.
       operations: returns the floating-point operations of a call by the textbook algorithm (*types,
         **params); None if `work` is a good estimate.
       updates: whether its only result is its first operand with some elements changed, which can be
@@ -294,7 +294,7 @@ def _effect(routine: Routine) -> Effect:
 
 @record(frozen=True, eq=False)
 class NativeCall:
-    """The arguments with which a library call in a program calls machine code.
+    """How a library call in a program calls machine code.
 
     Attributes:
       symbol: the symbol that programs call.
@@ -303,8 +303,9 @@ class NativeCall:
       grain: the number of items for which a thread pays off.
       keeps_to_one_thread: whether BLAS is restricted to one thread.
       workspace: the bytes of memory that it needs besides operands and results.
-      work: the approximate operations of all items.
-      operations: the floating-point operations of all items.
+      work: the approximate number of operations for all items, which decides whether the GIL is
+        released.
+      operations: the number of floating-point operations for all items, for estimates and profiles.
     """
 
     symbol: str

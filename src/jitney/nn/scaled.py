@@ -147,8 +147,8 @@ def _quantized(
     size = config.block_size
     if x.shape[-1] == 0 or x.shape[-1] % size:
         raise ValueError(
-            f"scaled_dot_general: contracted sizes must be multiples of {size}, the block size, but "
-            f"got {x.shape[-1]}"
+            f"scaled_dot_general: contracted sizes must be positive multiples of {size}, the block "
+            f"size, but got {x.shape[-1]}"
         )
     x = x.astype(_FLOAT32)
     if global_scale is not None:

@@ -40,7 +40,7 @@ def test_placeholders_take_the_sizes_of_another_shape():
         ("a)", None, r"expected ',' or an operator, but found '\)'"),
         ("max(a b)", None, r"expected ',', but found 'b'"),
         ("_", None, r"takes sizes of `like`, which was not passed"),
-        ("a, _", (1,), r"which has too few"),
+        ("a, _", (1,), r"expected no '_' after the last dimension"),
         ("_", (None,), r"whose size 0 is not known"),
         ("..., a", (1, 2), r"may only be the last dimension"),
         ("a, b", (1,), r"has 2 dimensions, but like=\(1,\) has 1"),

@@ -49,7 +49,7 @@ def test_reverse_derivatives_need_a_transposed_solver():
 
 
 def test_functions_must_return_values_like_the_right_hand_side():
-    with pytest.raises(TypeError, match="`matvec` must return the tree structure of `b`"):
+    with pytest.raises(TypeError, match="`matvec` must return a pytree with the structure of `b`"):
         custom_linear_solve(lambda x: (x, x), B, lambda _, y: y)
     with pytest.raises(ValueError, match=r"`solve` must return the shapes of `b`, \[\(2,\)\]"):
         custom_linear_solve(lambda x: x, B, lambda _, y: jnp.sum(y))

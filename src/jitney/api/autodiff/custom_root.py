@@ -134,8 +134,8 @@ def _checked(name: str, x: PyTree, tree: PyTreeDef) -> object:
     structure = pytrees.tree_structure(x)
     if structure != tree:
         raise TypeError(
-            f"custom_root: {name} must return the tree structure of initial_guess, {tree}, but "
-            f"returned {structure}"
+            f"custom_root: {name} must return a pytree with the structure of initial_guess, {tree}, "
+            f"but returned one with structure {structure}"
         )
     return x
 

@@ -332,7 +332,7 @@ def check_integer_conversion(x: Array) -> None:
     """Raises TypeError for arrays that are not integer scalars."""
     if not (x.shape == () and x.dtype.kind in "iu"):
         raise TypeError(
-            "an array that is used as a Python index must be an integer scalar, but x has dtype "
+            "an array that is used as a Python index must be an integer scalar, but this one has dtype "
             f"{x.dtype.name} and shape {x.shape}"
         )
 

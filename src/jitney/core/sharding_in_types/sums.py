@@ -2,10 +2,11 @@
 
 A value that is *unreduced* along a mesh axis is a sum over the devices whose terms have not been
 added yet: linear operations commute with the sum, others do not. A value that is *reduced* is equal
-on all devices, and has unreduced cotangents, so other operands must not differ along the axis. The
-rules are the same for axes along which types shard arrays (`core.sharding_in_types.explicit`) and
-for axes that programs are mapped over (`core.sharding_in_types.varying`). Each primitive declares
-its `Linearity`.
+on all devices, and has unreduced cotangents. If one operand is reduced along an axis, all must be,
+except in products with an unreduced operand and in contractions along Explicit axes. The rules are
+the same for axes along which types shard arrays (`core.sharding_in_types.explicit`) and for axes
+that programs are mapped over (`core.sharding_in_types.varying`). Each primitive declares its
+`Linearity`.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class _Reader:
             raise self.error(f"{sign!r} takes sizes of `like`, which was not passed")
         extents = list(self.like)[where]
         if sign == "_" and not extents:
-            raise self.error(f"'_' takes a size of like={self.like}, which has too few")
+            raise self.error(f"expected no '_' after the last dimension of like={self.like}")
         for i, n in enumerate(extents):
             if not isinstance(n, int):
                 raise self.error(

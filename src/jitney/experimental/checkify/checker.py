@@ -198,10 +198,10 @@ class Checker:
     def programs(
         self, *programs: ClosedJaxpr, of_devices: bool = False
     ) -> list[CheckedProgram] | None:
-        """Returns checked versions of `programs`, which share one structure of the error.
+        """Returns checked versions of `programs`, the programs that an equation contains.
 
-        The structure contains the kinds of errors of all programs. If `of_devices` is True, the
-        programs may return the errors of several devices.
+        Their errors all have the same structure, which contains the kinds of errors of all
+        programs. If `of_devices` is True, the programs may return the errors of several devices.
 
         Returns None if no program has checks. The equation then stays unchanged, so that it takes
         no additional memory, and unsupported cases are not rejected.

@@ -243,8 +243,8 @@ def _traced(
     out_tree, aux_tree = flat.out_tree.children()
     if out_tree != tree:
         raise TypeError(
-            f"custom_linear_solve: `{name}` must return the tree structure of `b`, {tree}, but returns "
-            f"{out_tree}"
+            f"custom_linear_solve: `{name}` must return a pytree with the structure of `b`, {tree}, "
+            f"but returns one with structure {out_tree}"
         )
     shapes = [a.shape for a in out_avals[: out_tree.num_leaves]]
     wanted = [a.shape for a in avals]

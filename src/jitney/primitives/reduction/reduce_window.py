@@ -343,8 +343,8 @@ def _traced(
     )
     if flat.out_tree != tree:
         raise ValueError(
-            f"reduce_window: `computation` must return the tree structure of the operands, {tree}, "
-            f"but has returned {flat.out_tree}"
+            f"reduce_window: `computation` must return a pytree with the structure of the operands, "
+            f"{tree}, but returned one with structure {flat.out_tree}"
         )
     for aval, out_aval in zip(avals, out_avals, strict=True):
         if out_aval.shape != () or out_aval.dtype != aval.dtype:

@@ -189,7 +189,8 @@ def lu_solve(
     del overwrite_b, check_finite
     if trans not in (0, 1, 2):
         raise ValueError(
-            f"lu_solve: `trans` must be 0 for a, 1 for a^T or 2 for a^H, but it is {trans}"
+            "lu_solve: `trans` must be 0 to solve a @ x = b, 1 for a^T @ x = b, or 2 for "
+            f"a^H @ x = b, but it is {trans}"
         )
     factors, pivots = lu_and_piv
     matrix, right = inexact(factors, b)
