@@ -162,3 +162,12 @@ def test_gathered_rows_keep_the_shardings_of_whole_axes():
     take = {"dimension_numbers": numbers((1,), (0,)), "slice_sizes": (1, 1, 8)}
     rows = [(4, 6, 8), (4, 1)]
     assert rules.gather(operation(rows, [(Y, N, X), (N, N)], (4, 8), **take)) == [(Y, X)]
+
+
+def test_a_mesh_axis_shards_one_factor_only():
+    specs = [(X, N), (N, X), N, N]
+    several = operation([(2, 4), (2, 4), (), ()], specs, (4,), (4,), dimensions=(0,), name="reduce")
+    with pytest.raises(ShardingTypeError, match="reduce: axis 0 of operand 0 and axis 1 of oper"):
+        rules.reduced(several)
+    product = operation([(8,) * 3] * 2, [(N, N, X), (N, N, X)], (8,) * 3, dimension_numbers=MATRICES)
+    assert rules.dot_general(product) == [(N, N, X)]  # lhs is moved

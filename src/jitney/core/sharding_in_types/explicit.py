@@ -17,7 +17,7 @@ None of this applies to arrays that are not on a mesh, or on a mesh whose axes a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, TypeVar, overload
 
@@ -475,11 +475,12 @@ def _along(
 def by_index_map(
     index_map: Callable[[Operation], IndexMap], *, needs: str = "complete axes"
 ) -> Callable[[Operation], list[Entries]]:
-    """Returns the sharding rule of an operation whose axes relate as an index map says.
+    """Returns the sharding rule of an operation whose axes relate as an index map states.
 
-    An axis of a result is sharded like the operands' axes that run over the same factor; operands
-    that are replicated along it are moved. The rule rejects operands that are sharded differently
-    along a factor, or along a replicated factor, or along an axis that has no factor.
+    An axis of a result is sharded like the operands' axes with the same factor; operands that are
+    replicated along it are moved. The rule rejects operands that are sharded differently along a
+    factor, or along a replicated factor, or along an axis that has no factor, and mesh axes that
+    shard two factors, unless results are partial sums along one of them.
 
     Args:
       index_map: operation -> its index map, in which axes have at most one factor.
@@ -488,36 +489,45 @@ def by_index_map(
 
     def rule(operation: Operation) -> list[Entries]:
         related = index_map(operation)
-        found: dict[int, tuple[Any, ...]] = {}  # for each factor, the mesh axes that shard it
-        first: dict[int, tuple[int, int]] = {}  # and the operand and axis from which they come
-        for k, (dims, spec) in enumerate(zip(related.operands, operation.specs, strict=True)):
-            for axis, (factors, names) in enumerate(zip(dims, spec, strict=True)):
-                if not names:
-                    continue
-                if not factors or factors[0] in related.replicated:
+        shards: dict[int, tuple[Any, ...]] = {}  # factor -> the mesh axes that shard it
+        where: dict[int, str] = {}  # factor -> the first axis that is sharded along it
+        owners: dict[Hashable, int] = {}  # mesh axis -> the factor that it shards
+        for here, factors, names in _sharded_axes(operation, related):
+            if not factors or factors[0] in related.replicated:
+                operation.refuse(
+                    f"{operation.name} needs {needs}: {here} cannot be sharded, but is sharded along "
+                    f"{names}"
+                )
+            (factor,) = factors
+            if shards.setdefault(factor, names) != names:
+                operation.refuse(
+                    f"{operation.name}: {where[factor]} is sharded along {shards[factor]}, but "
+                    f"{here}, which corresponds to it, along {names}"
+                )
+            where.setdefault(factor, here)
+            for name in () if factor in related.reduced else names:
+                if owners.setdefault(name, factor) != factor:
                     operation.refuse(
-                        f"{operation.name} needs {needs}: {_axis_of(operation, axis, k)} cannot be "
-                        f"sharded, but is sharded along {names}"
+                        f"{operation.name}: {where[owners[name]]} and {here} are sharded along the "
+                        f"same mesh axis, {name!r}"
                     )
-                if found.setdefault(factors[0], names) != names:
-                    other, its_axis = first[factors[0]]
-                    operation.refuse(
-                        f"{operation.name}: {_axis_of(operation, its_axis, other)} is sharded along "
-                        f"{found[factors[0]]}, but {_axis_of(operation, axis, k)}, which "
-                        f"corresponds to it, along {names}"
-                    )
-                first.setdefault(factors[0], (k, axis))
         return [
-            tuple([found.get(factors[0], ()) if factors else () for factors in dims])
+            tuple([shards.get(factors[0], ()) if factors else () for factors in dims])
             for dims in related.results
         ]
 
     return rule
 
 
-def _axis_of(operation: Operation, axis: int, operand: int) -> str:
-    """Returns the name of an axis in error messages, with the operand if there are several."""
-    return f"axis {axis}" + f" of operand {operand}" * (len(operation.avals) > 1)
+def _sharded_axes(
+    operation: Operation, related: IndexMap
+) -> Iterator[tuple[str, tuple[int, ...], tuple[Any, ...]]]:
+    """Yields, for each sharded axis of an operand, its name in messages, factors and mesh axes."""
+    for k, (dims, spec) in enumerate(zip(related.operands, operation.specs, strict=True)):
+        of_operand = f" of operand {k}" if len(operation.avals) > 1 else ""
+        for axis, (factors, names) in enumerate(zip(dims, spec, strict=True)):
+            if names:
+                yield f"axis {axis}{of_operand}", factors, names
 
 
 def by_shapes(operation: Operation) -> list[Entries]:
