@@ -71,20 +71,22 @@ def summaries(programs: Iterable[Program]) -> Iterator[str]:
     Programs of one function whose descriptions differ only in numbers share that of the first,
     followed by how often and for which other arguments the function was compiled.
     """
-    alike: dict[tuple[str, str], list[Program]] = {}
+    texts: dict[tuple[str, str], str] = {}  # that of the first program of each group
+    groups: dict[tuple[str, str], list[Program]] = {}
     for program in programs:
-        shape = _QUANTITY.sub("#", "\n".join(_lines(program)))
-        alike.setdefault((program.place, shape), []).append(program)
-    for first, *others in alike.values():
-        yield "\n".join([*_lines(first), *_repetitions(first, others)])
+        text = "\n".join(_lines(program))
+        key = program.place, _QUANTITY.sub("#", text)
+        texts.setdefault(key, text)
+        groups.setdefault(key, []).append(program)
+    for key, text in texts.items():
+        yield "\n".join([text, *_repetitions(groups[key])])
 
 
-def _repetitions(first: Program, others: Sequence[Program]) -> Iterator[str]:
-    if not others:
+def _repetitions(programs: Sequence[Program]) -> Iterator[str]:
+    if len(programs) == 1:
         return
-    yield f"  Compiled {len(others) + 1} times, with the same steps."
-    signatures = [*dict.fromkeys(map(_arguments, others))]
-    signatures = [text for text in signatures if text != _arguments(first)]
+    yield f"  Compiled {len(programs)} times, with the same steps."
+    _, *signatures = dict.fromkeys(map(_arguments, programs))
     if signatures:
         more = len(signatures) - _SHOWN_SIGNATURES
         listed = "; ".join(signatures[:_SHOWN_SIGNATURES])

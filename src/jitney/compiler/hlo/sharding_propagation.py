@@ -225,9 +225,7 @@ class _Propagation:
                 related = index_map(node)
                 if related is None or not related.operands:
                     return None
-                if isinstance(node, ir.Concatenate):
-                    xs = [specs_of[x][0] for x in related_operands(node)]
-                return self.mapped(related, xs)
+                return self.mapped(related, [specs_of[x][0] for x in related_operands(node)])
 
     def mapped(self, related: IndexMap, xs: Sequence[Spec]) -> list[Spec]:
         """Returns the specs that an index map implies for results, given those of the operands.

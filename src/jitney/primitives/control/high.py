@@ -172,10 +172,7 @@ def while_on_arrays(
     n, m = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     cond, body = lower_program(params["cond_jaxpr"]), lower_program(params["body_jaxpr"])
     _check_states(body, "the body of a while_loop")
-    if _writes(cond):
-        raise TypeError(
-            "while_loop: the condition must not change a mutable value of a user's type"
-        )
+    _check_reads_only(cond)
     held: dict[int, tuple[AvalQDD, Value]] = {}  # by id, since condition and body may share a value
     for aval, x in zip((*cond.in_avals[:n], *body.in_avals), values, strict=True):
         if isinstance(aval, AvalQDD):
@@ -221,6 +218,14 @@ def while_on_arrays(
     for aval, value in held.values():
         _set(aval, value, contents)
     return raised_values(body.out_avals, outs[n_held:])
+
+
+def _check_reads_only(cond: Lowered) -> None:
+    """Raises TypeError if the condition of a `while_loop` changes a mutable value."""
+    if _writes(cond):
+        raise TypeError(
+            "while_loop: the condition must not change a mutable value of a user's type"
+        )
 
 
 def _writes(low: Lowered) -> bool:
