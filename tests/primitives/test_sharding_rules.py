@@ -169,5 +169,7 @@ def test_a_mesh_axis_shards_one_factor_only():
     several = operation([(2, 4), (2, 4), (), ()], specs, (4,), (4,), dimensions=(0,), name="reduce")
     with pytest.raises(ShardingTypeError, match="reduce: axis 0 of operand 0 and axis 1 of oper"):
         rules.reduced(several)
-    product = operation([(8,) * 3] * 2, [(N, N, X), (N, N, X)], (8,) * 3, dimension_numbers=MATRICES)
+    product = operation(
+        [(8,) * 3] * 2, [(N, N, X), (N, N, X)], (8,) * 3, dimension_numbers=MATRICES
+    )
     assert rules.dot_general(product) == [(N, N, X)]  # lhs is moved
