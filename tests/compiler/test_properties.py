@@ -90,7 +90,7 @@ def test_larger_programs(target):
 def launched(steps):
     """All kernels of a plan."""
     for step in steps:
-        if isinstance(step, plans.Launch) and isinstance(step.kernel, Kernel):
+        if isinstance(step, plans.Launch):
             yield step.kernel
         for block in plans.inner(step):
             yield from launched(block)
@@ -118,7 +118,7 @@ def variants(kernel: Kernel) -> list[Kernel]:
 
 
 def test_kernels_are_read_back_and_other_loops_compute_the_same():
-    seen = 0
+    seen = loops = 0
     for seed in SEEDS:
         module, _, _ = program(Chooser(1000 + seed), 12)
         for kernel in launched(pipeline.plan(pipeline.optimize(module)).steps):
@@ -127,6 +127,9 @@ def test_kernels_are_read_back_and_other_loops_compute_the_same():
             indirect = any(
                 s.index.terms for s in (*kernel.body, *kernel.outputs) if hasattr(s, "index")
             )
+            if kernel.loop is not None:
+                loops += 1
+                continue  # loops over random values need not end
             if indirect or 0 in kernel.extents:
                 continue
             seen += 1
@@ -140,7 +143,7 @@ def test_kernels_are_read_back_and_other_loops_compute_the_same():
                     kernels.run(variant, second)
                 for x, y in zip(first, second, strict=True):
                     assert not differs(x, y, inexact=not exact), text
-    assert seen > 100
+    assert seen > 100 and loops > 10
 
 
 def test_no_two_live_buffers_share_memory():

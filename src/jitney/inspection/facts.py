@@ -19,8 +19,7 @@ from jitney.compiler import pipeline
 from jitney.compiler.codegen.driver import division
 from jitney.compiler.fusion import group as fusion
 from jitney.compiler.hlo import ir as hlo
-from jitney.compiler.kernels.ir import Kernel
-from jitney.compiler.kernels.loop_kernel import LoopKernel
+from jitney.compiler.kernels.ir import Kernel, While
 from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.accesses import reads_and_writes
 from jitney.compiler.plan.estimate import operations, traffic
@@ -131,7 +130,9 @@ class Work:
         """Whether this is a loop with an unknown trip count."""
         step = self.steps[0]
         kernel = step.kernel if isinstance(step, plans.Launch) else None
-        return self.trips is None and (self.kind == "loop" or isinstance(kernel, LoopKernel))
+        return self.trips is None and (
+            self.kind == "loop" or (kernel is not None and kernel.loop is not None)
+        )
 
     def total(self) -> tuple[float, float]:
         """Returns (bytes moved, operations); loop bodies are multiplied by their trip counts."""
@@ -318,8 +319,8 @@ class _Reader:
         work.writes = list(dict.fromkeys(map(self.name, written)))
         if isinstance(step, plans.Launch):
             work.is_shared = division(step.kernel) == "parallel_for"
-            if isinstance(step.kernel, LoopKernel):
-                work.trips = step.kernel.trips
+            if step.kernel.loop is not None:
+                work.trips = step.kernel.loop.trips
         elif isinstance(step, plans.Loop):
             work.trips = step.trips
         elif isinstance(step, plans.RowStrips):
@@ -415,7 +416,7 @@ def _sources(nodes: Iterable[hlo.Node]) -> list[Source]:
 
 def _what(step: plans.Step) -> str:
     match step:
-        case plans.Launch(kernel=LoopKernel() as kernel):
+        case plans.Launch(kernel=Kernel(loop=While()) as kernel):
             lanes = _extents(kernel.extents)
             return f"a loop in registers{f' for each of {lanes}' if lanes else ''}"
         case plans.Launch(kernel=Kernel() as kernel):

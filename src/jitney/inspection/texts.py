@@ -10,8 +10,7 @@ from jitney.compiler.codegen import program as codegen
 from jitney.compiler.codegen.marked import Marks, line_of_directive
 from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.hlo.text import print_module
-from jitney.compiler.kernels.loop_kernel import LoopKernel
-from jitney.compiler.kernels.text import print_kernel, print_loop
+from jitney.compiler.kernels.text import print_kernel
 from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.groups import nodes_of
 from jitney.core.program.jaxpr import Jaxpr
@@ -142,7 +141,7 @@ def of_kernels(program: Program, places: Places) -> list[Block]:
     for kernel, name, whole in _kernels(program, places):
         outputs = iter(kernel.outputs)
         lines: list[Line] = []
-        for text in _kernel_text(kernel, name).splitlines():
+        for text in print_kernel(kernel, name).splitlines():
             number = _STATEMENT.match(text)
             part: object = None
             if number is not None:
@@ -208,12 +207,10 @@ def _of_node(node: hlo.Node | None, places: Places) -> tuple[int, ...]:
     return () if node is None else places.of([source_of(node)])
 
 
-def _kernels(
-    program: Program, places: Places
-) -> list[tuple[plans.Kernel | LoopKernel, str, tuple[int, ...]]]:
+def _kernels(program: Program, places: Places) -> list[tuple[plans.Kernel, str, tuple[int, ...]]]:
     """Returns (kernel, name, places) of each kernel, in the order of their names."""
     names = codegen.kernel_names(program.plan)
-    first: dict[str, plans.Kernel | LoopKernel] = {}
+    first: dict[str, plans.Kernel] = {}
     lines: dict[str, dict[int, None]] = {}
     for launch in _launches(program.plan.steps):
         name = names[launch.kernel]
@@ -229,9 +226,3 @@ def _launches(steps: Iterable[plans.Step]) -> Iterable[plans.Launch]:
             yield step
         elif isinstance(step, plans.RowStrips):
             yield from step.launches
-
-
-def _kernel_text(kernel: plans.Kernel | LoopKernel, name: str) -> str:
-    if isinstance(kernel, LoopKernel):
-        return print_loop(kernel, name)
-    return print_kernel(kernel, name)

@@ -2,13 +2,11 @@
 
 import pytest
 
+from jitney.compiler.codegen.kernel_costs import body_cost, is_tile, lanes_hint
 from jitney.compiler.codegen.kernel_key import (
     ANY_RANGE,
     Range,
-    body_cost,
     content_key,
-    is_tile,
-    lanes_hint,
     range_of,
 )
 from jitney.compiler.cost import COSTS

@@ -10,8 +10,7 @@ from jitney.compiler.codegen import polls
 from jitney.compiler.codegen.polls import Countdown, Strips, Unwatched
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir
-from jitney.compiler.kernels.ir import Affine
-from jitney.compiler.kernels.loop_kernel import CarrySlot, LoopCarried, LoopKernel
+from jitney.compiler.kernels.ir import Affine, Carried, Carry, While
 from jitney.compiler.kernels.parse import parse_kernel
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import host
@@ -103,7 +102,7 @@ def test_kernels_poll_within_long_iterations_of_the_outermost_loop():
 @pytest.mark.parametrize(("trips", "expected"), [(None, True), (5, False), (10**9, True)])
 def test_loops_of_few_iterations_do_not_poll(trips, expected):
     int32 = np.dtype(np.int32)
-    body = (LoopCarried(0, int32, False), ir.Call("neg", (0,), int32))
-    slot = CarrySlot(0, 1, Affine(0, ()), int32, False)
-    loop = LoopKernel((), (int32,) * 2, (slot,), body, 1, (1,), (), trips)
+    body = (Carried(0, int32, False), ir.Call("neg", (0,), int32))
+    slot = Carry(0, 1, Affine(0, ()), int32, False)
+    loop = ir.Kernel((), 0, (int32,) * 2, body, (), loop=While((slot,), 1, (1,), trips))
     assert polls.has_polls(loop) is expected

@@ -12,7 +12,7 @@ import jitney
 import jitney.numpy as jnp
 from jitney import lax
 from jitney.compiler.cost import COSTS
-from jitney.compiler.kernels import effort, loop_kernel
+from jitney.compiler.kernels import effort, ir
 from jitney.compiler.plan import loops
 from jitney.compiler.scalar.effort import function_effort, registers
 from jitney.core.util.record import replace
@@ -69,7 +69,7 @@ def test_halves_in_wide_registers(name: str, dtype: str) -> None:
     f = jitney.vmap(_loop(BODIES[name]))
     last, each = jitney.jit(f)(x)
     text = jitney.jit(f).lower(x).as_text("kernels")
-    assert "loop k" in text
+    assert "while %" in text
     assert last.dtype == each.dtype == dtype
     with jitney.disable_jit():
         wanted_last, wanted = f(x)
@@ -114,8 +114,8 @@ def _built(body: Callable[[Any], Any], x: Any, monkeypatch: pytest.MonkeyPatch) 
     found: list[int] = []
     fits = effort.fits
 
-    def watched(kernel: loop_kernel.LoopKernel) -> bool:
-        found.append(effort.loop_effort(kernel))
+    def watched(kernel: ir.Kernel) -> bool:
+        found.append(effort.compile_effort(kernel))
         return fits(kernel)
 
     monkeypatch.setattr(effort, "fits", watched)
@@ -146,7 +146,7 @@ def test_no_loop_kernel_past_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     f = jitney.vmap(_loop(body))
     monkeypatch.setattr(effort, "COSTS", replace(COSTS, max_effort=1_000))
     text = jitney.jit(f).lower(x).as_text("kernels")
-    assert "loop k" not in text
+    assert "while %" not in text
     assert "while {" in text
     last, _ = jitney.jit(f)(x)
     with jitney.disable_jit():

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from jitney.compiler.kernels import ir
-from jitney.compiler.kernels.ir import Affine
-from jitney.compiler.kernels.loop_kernel import CarrySlot, LoopCarried, LoopKernel
-from jitney.compiler.kernels.text import axis_name, index_text, print_kernel, print_loop
+from jitney.compiler.kernels.ir import Affine, Carried, Carry, While
+from jitney.compiler.kernels.parse import parse_kernel
+from jitney.compiler.kernels.text import axis_name, index_text, print_kernel
+from jitney.core.util.record import replace
 
 F32, BOOL = np.dtype(np.float32), np.dtype(bool)
 
@@ -55,21 +56,25 @@ def test_kernels():
 
 
 def test_loops():
-    slot = CarrySlot(0, 1, Affine(0, (1,)), F32, True)
+    carry = Carry(0, 1, Affine(0, (1,)), F32, True)
     body = (
-        LoopCarried(0, F32, True),
+        Carried(0, F32, True),
         ir.Call("neg", (0,), F32),
         ir.Call("lt", (0, 1), BOOL),
     )
-    loop = LoopKernel((4,), (F32, F32), (slot,), body, 2, (1,), ())
-    assert print_loop(loop, "k").splitlines() == [
-        "loop k(p0: float32, p1: float32) for i < 4 {",
+    kernel = ir.Kernel((4,), 0, (F32, F32), body, (), loop=While((carry,), 2, (1,), 3))
+    text = [
+        "kernel k(p0: float32, p1: float32) for i < 4, while %2 (3 trips) {",
         "  carried 0 = p0[i] : float32 by lane",
         "  %0 = carried 0 : float32",
         "  %1 = neg %0 : float32",
         "  %2 = lt %0, %1 : bool",
-        "  while %2",
         "  carried 0 <- %1",
         "  finally p1[i] <- carried 0",
         "}",
     ]
+    assert print_kernel(kernel, "k").splitlines() == text
+    for trips, head in ((3, text[0]), (None, text[0].replace(" (3 trips)", ""))):
+        kernel = replace(kernel, loop=replace(kernel.loop, trips=trips))
+        parsed = parse_kernel("\n".join([head, *text[1:]]))
+        assert ir.kernel_key(parsed) == ir.kernel_key(kernel)

@@ -6,7 +6,7 @@ from tests.compiler.running import TARGETS, code_for
 
 import jitney
 import jitney.numpy as jnp
-from jitney.compiler.codegen.kernel_key import lanes_hint
+from jitney.compiler.codegen.kernel_costs import lanes_hint
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import interpret
 from jitney.compiler.kernels.parse import parse_kernel

@@ -10,7 +10,7 @@ import jitney.numpy as jnp
 from jitney import lax
 from jitney.compiler.hlo import ir
 from jitney.compiler.kernels.build import KernelBuilder, NotExpressibleError, UnresolvedError
-from jitney.compiler.kernels.loop_kernel import LoopBuilder
+from jitney.compiler.kernels.build_while import WhileBuilder
 from jitney.compiler.plan import loops
 
 W = np.linspace(-1, 1, 64).reshape(8, 8).astype(np.float32)
@@ -41,7 +41,7 @@ def refused(monkeypatch):
         raise NotExpressibleError("no")
 
     def start():
-        monkeypatch.setattr(LoopBuilder, "value", refuse)
+        monkeypatch.setattr(WhileBuilder, "value", refuse)
 
     return start
 
@@ -63,7 +63,7 @@ def test_loops_with_and_without_a_kernel(name, refused, monkeypatch):
 
         lowered = jax.jit(run).lower(x)
         expected = is_kernel and name != "solve"  # which has a loop of its own
-        assert ("\nloop " in lowered.as_text("kernels")) == expected
+        assert ("while %" in lowered.as_text("kernels")) == expected
         batched = jax.jit(jax.vmap(run))(np.stack([x, -x]))
         for got in (lowered.compile()(x), batched[0]):
             np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-6)
@@ -91,6 +91,6 @@ def test_programs_without_any_fusion(seed, monkeypatch):
             del builder._rule
 
     monkeypatch.setattr(KernelBuilder, "value", value)
-    monkeypatch.setattr(LoopBuilder, "value", value)
+    monkeypatch.setattr(WhileBuilder, "value", value)
     module, inputs, inexact = program(Chooser(seed))
     check(module, inputs, inexact)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from jitney.compiler.kernels import ir
-from jitney.compiler.kernels.ir import Affine
-from jitney.compiler.kernels.loop_kernel import CarrySlot, LoopCarried, LoopKernel
+from jitney.compiler.kernels.ir import Affine, Carried, Carry, Kernel, While
 from jitney.compiler.kernels.wide import in_wide_registers
 
 BOOL, F16, F32 = np.dtype(bool), np.dtype(np.float16), np.dtype(np.float32)
@@ -14,12 +13,13 @@ HERE = Affine(0, (1,))
 
 def loop(*statements, dtype=F16, last=None, outputs=()):
     """A loop with one carried scalar, which continues while it is less than 1."""
-    body = (LoopCarried(0, dtype, True), *statements)
+    body = (Carried(0, dtype, True), *statements)
     last = len(body) - 1 if last is None else last
     one = ir.Const(np.ones((), dtype))
     body = (*body, one, ir.Call("lt", (0, len(body)), BOOL))
-    slot = CarrySlot(0, 1, HERE, dtype, True)
-    return LoopKernel((8,), (dtype, dtype), (slot,), body, len(body) - 1, (last,), outputs)
+    slot = Carry(0, 1, HERE, dtype, True)
+    loop = While((slot,), len(body) - 1, (last,))
+    return Kernel((8,), 0, (dtype, dtype), body, outputs, loop=loop)
 
 
 def functions(kernel):
@@ -29,13 +29,13 @@ def functions(kernel):
 def test_carried_scalars_and_constants_are_float32():
     wide = in_wide_registers(loop(ir.Call("add", (0, 0), F16)))
     assert wide.params == (F16, F16)  # memory is as it was
-    assert [p.dtype for p in wide.carried] == [F32]
+    assert [p.dtype for p in wide.loop.carries] == [F32]
     assert all(s.dtype == F32 for s in wide.body if not isinstance(s, ir.Call))
     assert functions(wide) == [
         ("add", "float32"), ("round_to_float16", "float32"), ("lt", "bool"),
     ]  # fmt: skip
-    assert wide.body[wide.next_values[0]].fn == "round_to_float16"
-    assert wide.body[wide.condition].fn == "lt"
+    assert wide.body[wide.loop.next_values[0]].fn == "round_to_float16"
+    assert wide.body[wide.loop.condition].fn == "lt"
 
 
 def test_functions_that_are_exact_are_not_rounded():

@@ -4,7 +4,6 @@ import numpy as np
 from tests.compiler.plan.executed import built, checked, kinds
 
 from jitney.compiler.cost import COSTS
-from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.plan import ir
 
 NATIVE = """%2 = constant 0 : int32[]
@@ -64,7 +63,7 @@ def test_few_scalars_are_carried_in_registers():
 %2 = project %1 index=0 : float32[]"""
     _, plan = built(body, ["float32[]"])
     (launch,) = plan.steps
-    assert isinstance(launch.kernel, LoopKernel) and launch.kernel.trips is None
+    assert launch.kernel.loop is not None and launch.kernel.loop.trips is None
     assert [b.place for b in launch.buffers] == ["input", "output"]
 
 

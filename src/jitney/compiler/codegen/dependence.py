@@ -1,19 +1,19 @@
 """Dependence analysis: the loop of the nest in which each statement is computed, and uniformity.
 
 A statement depends on the loops whose counters occur in its index, and on the loops on which its
-operands depend. Buffers that the kernel writes can change in the innermost loop, so loads from them
-are not hoisted out of it.
+operands depend. The loop of a kernel (`ir.While`) is inside those over its axes, and carries depend
+on it. Buffers that the kernel writes can change in the innermost loop, so loads from them are not
+hoisted out of it.
 """
 
 from __future__ import annotations
 
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
-from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel
 
 
 def dependence(
-    kernel: Kernel | LoopKernel, order: tuple[int, ...], vector: int | None
+    kernel: Kernel, order: tuple[int, ...], vector: int | None
 ) -> tuple[list[int], list[bool]]:
     """Returns, for each statement, the depth of its loop, and whether it varies between lanes."""
     depths: list[int] = []
@@ -28,19 +28,20 @@ def dependence(
         return depth, differs
 
     written = {o.param for o in kernel.outputs}
+    innermost = len(order) + (kernel.loop is not None)
     for s in kernel.body:
         match s:
             case ir.Const():
                 depth, differs = 0, False
-            case LoopCarried():
-                depth, differs = 0, s.varies
+            case ir.Carried():
+                depth, differs = innermost, s.varies
             case ir.Call():
                 depth = max([depths[a] for a in s.args], default=0)
                 differs = any(varies[a] for a in s.args)
             case _:
                 depth, differs = of_index(s.index)
                 if isinstance(s, ir.Load) and s.param in written:
-                    depth = len(order)  # loads must see earlier stores
+                    depth = innermost  # loads must see earlier stores
         depths.append(depth)
         varies.append(differs)
     return depths, varies

@@ -21,11 +21,10 @@ import numpy as np
 
 from jitney.compiler import blas, library
 from jitney.compiler.codegen import clocks, polls, row_strips, symbols
-from jitney.compiler.codegen.kernel_key import body_cost
+from jitney.compiler.codegen.kernel_costs import body_cost
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import collectives
 from jitney.compiler.kernels.ir import Kernel
-from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.kernels.schedule import is_independent, outer_extent, outermost, schedule
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import Target
@@ -75,7 +74,7 @@ class DriverWriter:
         plan: ir.Plan,
         target: Target,
         name: str,
-        code_of: Callable[[Kernel | LoopKernel], tuple[str, bool]],
+        code_of: Callable[[Kernel], tuple[str, bool]],
         symbol: Callable[[str], int],
     ) -> None:
         self.plan = plan
@@ -418,7 +417,7 @@ class DriverWriter:
         return name
 
 
-def division(kernel: Kernel | LoopKernel) -> Literal["in_order", "parallel_for"] | None:
+def division(kernel: Kernel) -> Literal["in_order", "parallel_for"] | None:
     """Returns how a kernel is run: shared by threads, in ordered chunks, or as a whole (None)."""
     axis = outermost(schedule(kernel))
     is_ordered = axis is None or not is_independent(kernel, axis)

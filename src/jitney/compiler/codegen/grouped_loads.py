@@ -15,7 +15,6 @@ from jitney.compiler.codegen import access, interleaved, strided
 from jitney.compiler.codegen.interleaved import Place
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
-from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import Target
 from jitney.compiler.llvm.values import Value, register_kind
@@ -32,7 +31,7 @@ class GroupedLoads:
     """
 
     def __init__(
-        self, kernel: Kernel | LoopKernel, axis: int | None, varies: Sequence[bool], target: Target
+        self, kernel: Kernel, axis: int | None, varies: Sequence[bool], target: Target
     ) -> None:
         written = {o.param for o in kernel.outputs}
         loads = [s for s in kernel.body if isinstance(s, ir.Load)]

@@ -1,12 +1,13 @@
-"""Keys that are equal for kernels with equal code, and the vector widths and costs of kernels."""
+"""Keys that are equal for kernels with equal code."""
 
 from __future__ import annotations
 
+from jitney.compiler.codegen.kernel_costs import lanes_hint
+from jitney.compiler.codegen.polls import has_polls
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Kernel
-from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel, LoopStatement
-from jitney.compiler.kernels.schedule import Schedule, outermost, schedule
+from jitney.compiler.kernels.schedule import outermost, schedule
 from jitney.core.util.record import record
 
 
@@ -26,7 +27,7 @@ class Range:
 ANY_RANGE = Range()
 
 
-def range_of(kernel: Kernel | LoopKernel) -> Range:
+def range_of(kernel: Kernel) -> Range:
     """Returns what is known about the range if all of `kernel` is run, as a whole or in chunks."""
     plan = schedule(kernel)
     axis = outermost(plan)
@@ -47,53 +48,16 @@ def content_key(kernel: Kernel) -> tuple[object, ...]:
     plan = schedule(kernel)
     outer = outermost(plan)
     extents = tuple([-1 if k == outer else n for k, n in enumerate(kernel.extents)])
-    body = tuple([statement_key(s) for s in kernel.body])
+    body = tuple([ir.statement_key(s) for s in kernel.body])
     outputs = tuple([ir.output_key(o) for o in kernel.outputs])
     # The plan and the number of vectors can depend on the outermost size, and the order of the
     # additions in a sum depends on both.
-    return (extents, kernel.reduced, kernel.params, body, outputs, plan, lanes_hint(kernel, plan))
-
-
-def statement_key(s: LoopStatement) -> tuple[object, ...]:
-    """Returns a key that is equal for statements with equal code."""
-    if isinstance(s, LoopCarried):
-        return ("carried", s.index, s.dtype, s.varies)
-    return ir.statement_key(s)
-
-
-def body_cost(kernel: Kernel | LoopKernel) -> int:
-    """Returns the cost of one point of the iteration domain."""
-    products = [isinstance(o, ir.Reduce) and o.factor is not None for o in kernel.outputs]
-    total = len(kernel.outputs) + sum(products) * COSTS.function("mul")
-    for s in kernel.body:
-        total += COSTS.function(s.fn) if isinstance(s, ir.Call) else 1
-    return total
-
-
-def is_tile(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:
-    """Returns whether a kernel's sums of products form a register tile (`kernels/tiles.py`)."""
-    products = [isinstance(o, ir.Reduce) and o.factor is not None for o in kernel.outputs]
-    return len(products) > 1 and all(products) and not plan.reduces_lanes
-
-
-def lanes_hint(kernel: Kernel | LoopKernel, plan: Schedule) -> int:
-    """Returns the number of vectors per iteration.
-
-    The number depends on the sizes of axes, so it is part of the key of a kernel.
-    """
-    if plan.vector is None or not kernel.reduced:
-        return 1
-    extent = kernel.extents[plan.vector]
-    if is_tile(kernel, plan):
-        fitting = min(COSTS.tile_sums // len(kernel.outputs), extent // COSTS.lanes)
-        at_once = min(fitting, COSTS.accumulators)
-        return 1 << max(at_once.bit_length() - 1, 0)
-    if body_cost(kernel) > COSTS.light_body:
-        return 1
-    if not plan.reduces_lanes and extent < COSTS.accumulators_above:
-        return 1
     return (
-        2 * COSTS.accumulators
-        if extent >= COSTS.more_accumulators_above and body_cost(kernel) <= COSTS.lightest_body
-        else COSTS.accumulators
-    )
+        extents, kernel.reduced, kernel.params, body, outputs, plan, lanes_hint(kernel, plan),
+        None if kernel.loop is None else _loop_key(kernel, kernel.loop),
+    )  # fmt: skip
+
+
+def _loop_key(kernel: Kernel, loop: ir.While) -> tuple[object, ...]:
+    """Returns the part of a kernel's key for its loop; the code does not depend on `loop.trips`."""
+    return (loop.carries, loop.condition, loop.next_values, has_polls(kernel))

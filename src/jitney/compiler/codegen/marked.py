@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from jitney.compiler.codegen.kernel import KernelWriter
 from jitney.compiler.codegen.kernel_key import Range
-from jitney.compiler.codegen.loop import LoopWriter
 from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.kernels import ir
-from jitney.compiler.kernels.loop_kernel import LoopKernel, LoopStatement
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import Target
 from jitney.compiler.llvm.values import Value
@@ -51,15 +48,14 @@ class Marks:
 
     def writer(
         self,
-        kernel: ir.Kernel | LoopKernel,
+        kernel: ir.Kernel,
         target: Target,
         name: str,
         shared: Emitter,
         bounds: Range,
     ) -> KernelWriter:
         """Returns a writer of a kernel, like `KernelWriter`, that records nodes in this object."""
-        kind: Any = _MarkingLoop if isinstance(kernel, LoopKernel) else _Marking
-        writer: _Marking = kind(kernel, target, name, shared, bounds)
+        writer = _Marking(kernel, target, name, shared, bounds)
         writer.marks, writer.nodes = self, {}
         return writer
 
@@ -137,9 +133,9 @@ class _Marking(KernelWriter):
             for i in range(first, len(self.e.lines)):
                 self.nodes.setdefault(i, node)
 
-    def _statement(self, i: int, s: LoopStatement) -> Value:
+    def statement(self, i: int, s: ir.Statement) -> Value:
         first = len(self.e.lines)
-        value = super()._statement(i, s)
+        value = super().statement(i, s)
         self._note(first, s.node if isinstance(s, ir.Load | ir.Call) else None)
         return value
 
@@ -153,11 +149,7 @@ class _Marking(KernelWriter):
         super()._accumulate(j, o)
         self._note(first, o.node)
 
-    def _store(self, o: ir.Store | ir.Reduce, value: Value) -> None:
+    def store(self, o: ir.Store | ir.Reduce, value: Value) -> None:
         first = len(self.e.lines)
-        super()._store(o, value)
+        super().store(o, value)
         self._note(first, o.node)
-
-
-class _MarkingLoop(_Marking, LoopWriter):
-    """A loop kernel writer that records the node of each instruction."""

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import math
 
-from jitney.compiler.codegen.kernel_key import body_cost
+from jitney.compiler.codegen.kernel_costs import body_cost
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels.ir import Kernel
-from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.kernels.schedule import loop_order, schedule
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value, constant
@@ -179,12 +178,12 @@ class Strips:
         return [(last, True), (look, False)]
 
 
-def polling_position(kernel: Kernel | LoopKernel) -> int | None:
+def polling_position(kernel: Kernel) -> int | None:
     """Returns the position, in the loop order, of the loop that polls, or None if none does.
 
     Kernels are called for chunks of their outermost loop, and the caller polls between the chunks.
     """
-    order = () if isinstance(kernel, LoopKernel) else loop_order(schedule(kernel))
+    order = () if kernel.loop is not None else loop_order(schedule(kernel))
     if not order:
         return None
     costs = [
@@ -196,8 +195,9 @@ def polling_position(kernel: Kernel | LoopKernel) -> int | None:
     return max(p for p, cost in enumerate(costs) if cost >= COSTS.poll_loop)
 
 
-def has_polls(kernel: Kernel | LoopKernel) -> bool:
+def has_polls(kernel: Kernel) -> bool:
     """Returns whether a kernel itself polls for signals, so that it can be interrupted."""
-    if isinstance(kernel, LoopKernel):
-        return kernel.trips is None or kernel.trips > _period(body_cost(kernel))
+    if kernel.loop is not None:
+        trips = kernel.loop.trips
+        return trips is None or trips > _period(body_cost(kernel))
     return polling_position(kernel) is not None

@@ -16,13 +16,12 @@ from jitney.compiler import library
 from jitney.compiler.codegen import outlined_functions, symbols
 from jitney.compiler.codegen.driver import DriverWriter, PythonCall
 from jitney.compiler.codegen.kernel import KernelWriter
-from jitney.compiler.codegen.kernel_key import ANY_RANGE, Range, body_cost, content_key, range_of
+from jitney.compiler.codegen.kernel_costs import body_cost
+from jitney.compiler.codegen.kernel_key import ANY_RANGE, Range, content_key, range_of
 from jitney.compiler.codegen.linking import CompiledProgram, Links
-from jitney.compiler.codegen.loop import LoopWriter, loop_key
 from jitney.compiler.codegen.marked import Marks
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels.ir import Kernel
-from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.llvm import engine
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.outlined import Outlined
@@ -138,16 +137,12 @@ class _Written(NamedTuple):
     natives: list[str]
 
 
-def _write(
-    kernels: Mapping[_Key, Kernel | LoopKernel], marks: Marks | None = None
-) -> dict[_Key, _Written]:
+def _write(kernels: Mapping[_Key, Kernel], marks: Marks | None = None) -> dict[_Key, _Written]:
     """Returns the code of each kernel, with unique names, and with locations if given `marks`."""
     target = host()
     written: dict[_Key, _Written] = {}
     for i, (key, kernel) in enumerate(kernels.items()):
-        kind: Any = LoopWriter if isinstance(kernel, LoopKernel) else KernelWriter
-        if marks is not None:
-            kind = marks.writer
+        kind = KernelWriter if marks is None else marks.writer
         e = Emitter(target)
         writer = kind(kernel, target, f"k{i}", e, key[0])
         text = f"{writer.text()}\n{e.module_text()}"
@@ -187,9 +182,9 @@ def divided(sizes: Sequence[int], entry_lines: int, threads: int) -> list[list[i
     return [groups[0], *[group for group in groups[1:] if group]]
 
 
-def _launched(steps: Sequence[ir.Step]) -> dict[Kernel | LoopKernel, Range]:
+def _launched(steps: Sequence[ir.Step]) -> dict[Kernel, Range]:
     """Returns the kernels that `steps` launch, with the ranges for which they are launched."""
-    ranges: dict[Kernel | LoopKernel, Range] = {}
+    ranges: dict[Kernel, Range] = {}
     stack = list(reversed(steps))
     while stack:
         step = stack.pop()
@@ -212,12 +207,10 @@ class _KernelSet:
     """
 
     def __init__(self, plan: ir.Plan) -> None:
-        self.kernels: dict[_Key, Kernel | LoopKernel] = {}
-        self.keys: dict[Kernel | LoopKernel, _Key] = {}
+        self.kernels: dict[_Key, Kernel] = {}
+        self.keys: dict[Kernel, _Key] = {}
         for kernel, bounds in _launched(plan.steps).items():
-            is_loop = isinstance(kernel, LoopKernel)
-            content = loop_key(kernel) if is_loop else content_key(kernel)
-            key = bounds, content, plan.optimization_level
+            key = bounds, content_key(kernel), plan.optimization_level
             self.keys[kernel] = key
             self.kernels.setdefault(key, kernel)
 
@@ -226,7 +219,7 @@ class _KernelSet:
 
 
 def _driver(
-    plan: ir.Plan, code_of: Callable[[Kernel | LoopKernel], tuple[str, bool]]
+    plan: ir.Plan, code_of: Callable[[Kernel], tuple[str, bool]]
 ) -> tuple[DriverWriter, str]:
     """Returns the writer of a plan's entry, and the text of the entry."""
     writer = DriverWriter(plan, host(), "entry", code_of, symbols.symbol)
@@ -261,7 +254,7 @@ class _Modules:
         self.names |= {key: (self._written[key].name, False) for key in self.own}
         self._names_by_id: dict[int, tuple[str, bool]] = {}  # hashing a kernel is slow
 
-    def code_of(self, kernel: Kernel | LoopKernel) -> tuple[str, bool]:
+    def code_of(self, kernel: Kernel) -> tuple[str, bool]:
         """Returns the name of a kernel's function, and whether it is in another module."""
         name = self._names_by_id.get(id(kernel))
         if name is None:
@@ -396,7 +389,7 @@ def llvm_text(plan: ir.Plan, marks: Marks | None = None) -> str:
     return joined(*texts, *([] if marks is None else [marks.module_text()]))
 
 
-def kernel_names(plan: ir.Plan) -> dict[Kernel | LoopKernel, str]:
+def kernel_names(plan: ir.Plan) -> dict[Kernel, str]:
     """Returns the names of the functions of kernels in `llvm_text` and `asm_text`."""
     wanted = _KernelSet(plan)
     names = {key: f"k{i}" for i, key in enumerate(wanted.kernels)}

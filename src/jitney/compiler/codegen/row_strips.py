@@ -14,7 +14,6 @@ from collections.abc import Callable
 
 from jitney.compiler.codegen import polls
 from jitney.compiler.kernels.ir import Kernel
-from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.kernels.schedule import outer_extent
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value, constant
@@ -25,7 +24,7 @@ def function(
     step: ir.RowStrips,
     name: str,
     e: Emitter,
-    code_of: Callable[[Kernel | LoopKernel], tuple[str, bool]],
+    code_of: Callable[[Kernel], tuple[str, bool]],
 ) -> str:
     """Returns the definition of the function.
 
@@ -79,7 +78,7 @@ def _strip(
     e: Emitter,
     counter: Value,
     at: dict[ir.Buffer, list[Value]],
-    code_of: Callable[[Kernel | LoopKernel], tuple[str, bool]],
+    code_of: Callable[[Kernel], tuple[str, bool]],
 ) -> None:
     """Writes the calls of the kernels for strip `counter`."""
     low = e.mul(counter, constant(step.strip, "i64"))

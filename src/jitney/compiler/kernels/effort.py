@@ -1,9 +1,9 @@
 """Estimates LLVM's compile time for a kernel before LLVM IR is generated.
 
-LLVM's compile time for a function grows slightly faster than its number of instructions. A loop
-kernel has the code of a complete iteration in one function, with the computation of every carried
-scalar, so loop kernels are only built if their estimated compile time is bounded (`fits`). For
-other kernels the bound is `COSTS.kernel_statements`.
+LLVM's compile time for a function grows slightly faster than its number of instructions. A kernel
+with a loop has the code of a complete iteration in one function, with the computation of every
+carry, so such kernels are only built if their estimated compile time is bounded (`fits`). For other
+kernels the bound is `COSTS.kernel_statements`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from collections.abc import Sequence
 
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir
-from jitney.compiler.kernels.ir import is_half
-from jitney.compiler.kernels.loop_kernel import LoopKernel, LoopStatement, varying
+from jitney.compiler.kernels.ir import Kernel, is_half
 from jitney.compiler.llvm.values import BITS, register_kind
 from jitney.compiler.scalar.effort import function_effort
 
 
-def called_functions(body: Sequence[LoopStatement]) -> set[str]:
+def called_functions(body: Sequence[ir.Statement]) -> set[str]:
     """Returns the functions that a kernel with statements `body` calls out of line."""
     uses: dict[str, int] = {}
     for s in body:
@@ -27,18 +26,23 @@ def called_functions(body: Sequence[LoopStatement]) -> set[str]:
     return {fn for fn, n in uses.items() if n > COSTS.inline_uses}
 
 
-def loop_effort(kernel: LoopKernel) -> int:
-    """Returns the estimated compile time of `kernel`, in instructions (see `compiler/cost.py`)."""
-    body, varies = kernel.body, varying(kernel)
+def compile_effort(kernel: Kernel) -> int:
+    """Returns the estimated compile time of a kernel, in instructions (see `compiler/cost.py`)."""
+    body, uniform = kernel.body, ir.invariants(kernel)
     called = called_functions(body)
-    widths = [max(BITS[register_kind(s.dtype)], 8) for s, v in zip(body, varies, strict=True) if v]
+    widths = [
+        max(BITS[register_kind(s.dtype)], 8)
+        for s, same in zip(body, uniform, strict=True)
+        if not same
+    ]
     vector = COSTS.register_bits // max(widths, default=COSTS.register_bits)
-    total = COSTS.access_effort * (len(kernel.outputs) + 2 * len(kernel.carried))
+    carries = 0 if kernel.loop is None else len(kernel.loop.carries)
+    total = COSTS.access_effort * (len(kernel.outputs) + 2 * carries)
     calls = sum([isinstance(s, ir.Call) and s.fn in called for s in body])
     if any(is_half(s.dtype) for s in body):
         total += calls * calls // COSTS.calls_per_effort
-    for s, by_lane in zip(body, varies, strict=True):
-        lanes = vector if by_lane else 1
+    for s, same in zip(body, uniform, strict=True):
+        lanes = 1 if same else vector
         match s:
             case ir.Call() if s.fn in called:
                 total += COSTS.call_effort
@@ -52,6 +56,6 @@ def loop_effort(kernel: LoopKernel) -> int:
     return total
 
 
-def fits(kernel: LoopKernel) -> bool:
+def fits(kernel: Kernel) -> bool:
     """Returns whether the estimated compile time of `kernel` is within the bound."""
-    return loop_effort(kernel) <= COSTS.max_effort
+    return compile_effort(kernel) <= COSTS.max_effort

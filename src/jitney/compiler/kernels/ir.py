@@ -1,7 +1,10 @@
 """The kernel IR: one loop nest over an iteration domain, with a straight-line scalar body.
 
-    kernel    ::= Kernel(extents, reduced, params, body, outputs, in_order)
+    kernel    ::= Kernel(extents, reduced, params, body, outputs, in_order, loop)
+    loop      ::= While(carries, condition, next_values, trips)
+    carry     ::= Carry(start, finish, index, dtype, varies)
     statement ::= Const(value) | IndexValue(index) | Load(param, index) | Call(fn, args)
+                | Carried(carry)
     output    ::= Store(param, index, value, where) | Reduce(param, index, fn, value, factor)
     index     ::= Affine(offset, coefficients, terms)
 
@@ -18,6 +21,14 @@ times loop indices, plus the sum of terms, which are values of integer statement
 Terms make loads and stores indirect. If the addresses of stores depend on values, points are
 processed in order, and a point can load elements that earlier points have stored.
 
+A kernel with a `loop` (a loop kernel) runs a complete `while` loop at every point, with its carries
+in registers. Each iteration evaluates `condition`. While it is true, the stores are executed, and
+each carry is set to the value of its statement in `next_values`. After the loop, the carries are
+written to their buffers. Such a kernel has at most one axis, whose points are independent loops;
+they are executed as lanes of vectors, as on SIMT processors. A vector of lanes iterates until the
+condition is false in all of its lanes, so a lane whose own condition has become false must keep its
+carries, and must not store.
+
 Constraints (the verifier's identifiers):
     K1  statements refer to earlier statements only
     K2  an index has one coefficient per axis
@@ -26,6 +37,13 @@ Constraints (the verifier's identifiers):
     K5  terms are integer statements
     K6  the condition of a store is a predicate
     K7  factors have the dtype of their values, and only sums have factors
+
+Further constraints of kernels with a loop (`kernels/while_analysis.py` checks L2 and L3):
+    L1  the condition is a predicate, and the next value of every carry has its dtype
+    L2  if the condition differs between lanes, the carries of a lane are frozen once it is false
+    L3  the next value of a carry that is uniform across lanes is uniform as well
+    L4  there is at most one axis, nothing is reduced, and stores have no condition
+    L5  carried statements refer to carries of the loop, and have their types
 """
 
 from __future__ import annotations
@@ -35,6 +53,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from jitney.compiler.cost import COSTS
 from jitney.core.util.record import record
 
 if TYPE_CHECKING:
@@ -106,7 +125,16 @@ class Call:
     node: hlo.Node | None = None
 
 
-Statement: TypeAlias = Const | IndexValue | Load | Call
+@record(frozen=True, eq=False)
+class Carried:
+    """The current value of carry number `carry` of the loop; it `varies` if lanes differ."""
+
+    carry: int
+    dtype: np.dtype
+    varies: bool
+
+
+Statement: TypeAlias = Const | IndexValue | Load | Call | Carried
 
 
 @record(frozen=True, eq=False)
@@ -137,6 +165,42 @@ class Reduce:
     node: hlo.Node | None = None
 
 
+@record(frozen=True)
+class Carry:
+    """A loop-carried scalar, and the elements of buffers that hold it before and after the loop.
+
+    Attributes:
+      start: the parameter from which the initial value is loaded.
+      finish: the parameter to which the final value is stored.
+      index: the index in both.
+      dtype: the dtype of the scalar; 16-bit floats can be carried as float32 (`kernels/wide.py`).
+      varies: whether lanes have different values.
+    """
+
+    start: int
+    finish: int
+    index: Affine
+    dtype: np.dtype
+    varies: bool
+
+
+@record(frozen=True)
+class While:
+    """A loop around the body of a kernel, at every point of the domain.
+
+    Attributes:
+      carries: the loop-carried scalars.
+      condition: the statement that is true while the loop continues.
+      next_values: the statement of the next value of each carry.
+      trips: the trip count, or None if it is unknown.
+    """
+
+    carries: tuple[Carry, ...]
+    condition: int
+    next_values: tuple[int, ...]
+    trips: int | None = None
+
+
 @record(frozen=True, eq=False)
 class Kernel:
     """A loop nest. See the docstring of the module.
@@ -148,6 +212,7 @@ class Kernel:
       body: the statements.
       outputs: the stores or reductions.
       in_order: whether reductions combine their elements in the order of their indices.
+      loop: the loop at each point, or None if the body runs once.
     """
 
     extents: tuple[int, ...]
@@ -156,6 +221,7 @@ class Kernel:
     body: tuple[Statement, ...]
     outputs: tuple[Store | Reduce, ...]
     in_order: bool = False
+    loop: While | None = None
 
     @property
     def parallel(self) -> tuple[int, ...]:
@@ -164,8 +230,8 @@ class Kernel:
 
     @property
     def points(self) -> int:
-        """The number of points of the domain."""
-        n = 1
+        """The number of times that the body runs, given an assumed trip count of the loop."""
+        n = 1 if self.loop is None else COSTS.loop_trips
         for extent in self.extents:
             n *= extent
         return n
@@ -182,12 +248,14 @@ def statement_key(s: Statement) -> tuple[object, ...]:
             return ("load", s.param, s.index, s.dtype)
         case Call():
             return ("call", s.fn, s.args, s.dtype)
+        case Carried():
+            return ("carried", s.carry, s.dtype, s.varies)
 
 
 def kernel_key(kernel: Kernel) -> tuple[object, ...]:
     """Returns a key that is equal for kernels that compute the same results."""
     return (
-        kernel.extents, kernel.reduced, kernel.params, kernel.in_order,
+        kernel.extents, kernel.reduced, kernel.params, kernel.in_order, kernel.loop,
         tuple([statement_key(s) for s in kernel.body]),
         tuple([output_key(o) for o in kernel.outputs]),
     )  # fmt: skip
@@ -201,7 +269,10 @@ def output_key(o: Store | Reduce) -> tuple[object, ...]:
 
 
 def invariants(kernel: Kernel) -> list[bool]:
-    """Returns, for each statement, whether its value is the same at every point of the domain."""
+    """Returns, for each statement, whether its value is the same at every point of the domain.
+
+    In a kernel with a loop, these are the statements that are uniform across lanes.
+    """
     fixed: list[bool] = []
     for s in kernel.body:
         match s:
@@ -209,6 +280,8 @@ def invariants(kernel: Kernel) -> list[bool]:
                 fixed.append(True)
             case Call():
                 fixed.append(all(fixed[a] for a in s.args))
+            case Carried():
+                fixed.append(not s.varies)
             case _:
                 same = not any(s.index.coefficients)
                 fixed.append(same and all(fixed[t] for t, _ in s.index.terms))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from jitney.compiler.hlo.parse import ParseError
 from jitney.compiler.hlo.text import parse_number
 from jitney.compiler.kernels import ir
@@ -12,6 +14,10 @@ from jitney.compiler.tensor_type import parse_dtype
 
 _HEAD = re.compile(r"kernel (\S+?)\((.*?)\)(.*) \{")
 _AXIS = re.compile(r"(for|reduce) (\w+) < (\d+)")
+_WHILE = re.compile(r"while %(\d+)(?: \((\d+) trips\))?")
+_CARRIED = re.compile(r"carried \d+ = p(\d+)\[(.*)\] : (\w+)( by lane)?")
+_NEXT = re.compile(r"carried \d+ <- %(\d+)")
+_FINALLY = re.compile(r"finally p(\d+)\[.*\] <- carried \d+")
 _TERM = re.compile(r"(%?-?\w+)(?:\*(-?\d+))?")
 
 
@@ -33,6 +39,7 @@ def parse_kernel(source: str) -> ir.Kernel:
             reader.line(line.strip())
         except (ValueError, KeyError, IndexError, TypeError) as error:
             raise ParseError(f"line {number}: {line.strip()!r}: {error}") from error
+    loop = _WHILE.search(head[3])
     return ir.Kernel(
         tuple([int(n) for _, _, n in axes]),
         sum(kind == "reduce" for kind, _, _ in axes),
@@ -40,6 +47,7 @@ def parse_kernel(source: str) -> ir.Kernel:
         tuple(reader.body),
         tuple(reader.outputs),
         head[3].endswith(" in order"),
+        None if loop is None else reader.loop(int(loop[1]), int(loop[2]) if loop[2] else None),
     )
 
 
@@ -52,6 +60,19 @@ class _Reader:
         self.axes = {name: k for k, name in enumerate(axes)}
         self.body: list[ir.Statement] = []
         self.outputs: list[ir.Store | ir.Reduce] = []
+        self.starts: list[tuple[int, ir.Affine, np.dtype, bool]] = []
+        self.next_values: list[int] = []
+        self.finishes: list[int] = []
+
+    def loop(self, condition: int, trips: int | None) -> ir.While:
+        """Returns the loop whose carries have been parsed."""
+        carries = [
+            ir.Carry(start, finish, index, dtype, varies)
+            for (start, index, dtype, varies), finish in zip(
+                self.starts, self.finishes, strict=True
+            )
+        ]
+        return ir.While(tuple(carries), condition, tuple(self.next_values), trips)
 
     def index(self, text: str) -> ir.Affine:
         """Parses the text of an index, such as `i*4 + j + %2 + 7`."""
@@ -77,6 +98,14 @@ class _Reader:
             if int(number[1:]) != len(self.body):
                 raise ValueError("statements are numbered from 0")
             self.body.append(self.statement(text))
+        elif match := _CARRIED.fullmatch(text):
+            self.starts.append(
+                (int(match[1]), self.index(match[2]), parse_dtype(match[3]), bool(match[4]))
+            )
+        elif match := _NEXT.fullmatch(text):
+            self.next_values.append(int(match[1]))
+        elif match := _FINALLY.fullmatch(text):
+            self.finishes.append(int(match[1]))
         else:
             self.outputs.append(self.output(text))
 
@@ -91,6 +120,9 @@ class _Reader:
         if word == "load":
             param, index = operands[1:-1].split("[")
             return ir.Load(int(param), self.index(index), parse_dtype(dtype))
+        if word == "carried":
+            number = int(operands)
+            return ir.Carried(number, parse_dtype(dtype), self.starts[number][3])
         args = tuple([int(a[1:]) for a in operands.split(", ")])
         return ir.Call(word, args, parse_dtype(dtype))
 

@@ -15,7 +15,6 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.block_transposition import BlockTransposition, find_block_transposition
 from jitney.compiler.kernels.ir import Affine, Kernel
-from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.core.settings import caches
 from jitney.core.util.record import record, replace
 
@@ -97,7 +96,7 @@ class Schedule:
 
 
 @caches.memoized("schedules of kernels", "the kernel", 64)  # each one is requested several times
-def schedule(kernel: Kernel | LoopKernel) -> Schedule:
+def schedule(kernel: Kernel) -> Schedule:
     """Returns the schedule of the collapsed kernel `kernel`."""
     axes = range(len(kernel.extents))
     if not axes:
@@ -105,7 +104,7 @@ def schedule(kernel: Kernel | LoopKernel) -> Schedule:
     ordered = ordered_axes(kernel)
     kept = len(axes) - kernel.reduced
     free = [k for k in axes if not ordered or _is_spread(kernel, k, ordered)]
-    if isinstance(kernel, Kernel) and kernel.in_order:
+    if kernel.in_order:
         free = [k for k in free if k < kept]
     if not free:
         return Schedule(tuple(axes[:kept]), None, tuple(axes[kept:]), False)
@@ -119,11 +118,9 @@ def schedule(kernel: Kernel | LoopKernel) -> Schedule:
     return replace(plan, strip=COSTS.reduced_strip) if _reduces_columns(kernel, plan) else plan
 
 
-def _with_transposed_blocks(
-    kernel: Kernel | LoopKernel, vector: int, free: Sequence[int]
-) -> Schedule | None:
+def _with_transposed_blocks(kernel: Kernel, vector: int, free: Sequence[int]) -> Schedule | None:
     """Returns the cheapest schedule with transposed blocks, if it beats lanes along `vector`."""
-    if isinstance(kernel, LoopKernel) or kernel.reduced or len(kernel.extents) < 2:
+    if kernel.reduced or len(kernel.extents) < 2:
         return None
     accesses = [s.index for s in kernel.body if isinstance(s, ir.Load)]
     accesses += [o.index for o in kernel.outputs]
@@ -143,7 +140,7 @@ def _with_transposed_blocks(
     return best
 
 
-def _reduces_columns(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:
+def _reduces_columns(kernel: Kernel, plan: Schedule) -> bool:
     """Returns whether lanes reduce columns of large matrices, using little of each long row.
 
     It is then faster to reduce strips of rows in all lanes, so that memory is read along rows.
@@ -151,12 +148,7 @@ def _reduces_columns(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:
     of the accumulators. The order of the additions in each sum does not change.
     """
     vector = plan.vector
-    if (
-        isinstance(kernel, LoopKernel)
-        or kernel.reduced != 1
-        or plan.reduces_lanes
-        or vector is None
-    ):
+    if kernel.reduced != 1 or plan.reduces_lanes or vector is None:
         return False
     written = {o.param for o in kernel.outputs}
     for o in kernel.outputs:
@@ -190,19 +182,19 @@ def outermost(plan: Schedule) -> int | None:
     return plan.vector if not plan.reduces_lanes else None
 
 
-def outer_extent(kernel: Kernel | LoopKernel) -> int:
+def outer_extent(kernel: Kernel) -> int:
     """Returns the number of iterations of the outermost loop; 1 if there is none."""
     axis = outermost(schedule(kernel))
     return 1 if axis is None else kernel.extents[axis]
 
 
-def ordered_axes(kernel: Kernel | LoopKernel) -> set[int]:
+def ordered_axes(kernel: Kernel) -> set[int]:
     """Returns the axes along which points may write to the same element, and have to run in order.
 
     These are the axes along which the addresses of stores depend on values or do not change.
     """
-    if isinstance(kernel, LoopKernel):
-        return set()
+    if kernel.loop is not None:
+        return set()  # lanes are independent of each other
     stores = [o for o in kernel.outputs if isinstance(o, ir.Store)]
     still = {
         k
@@ -229,14 +221,14 @@ def ordered_axes(kernel: Kernel | LoopKernel) -> set[int]:
     return still.union(*[along[t] for o in stores for t, _ in o.index.terms])
 
 
-def is_independent(kernel: Kernel | LoopKernel, axis: int) -> bool:
+def is_independent(kernel: Kernel, axis: int) -> bool:
     """Returns whether points that differ along `axis` access different elements of the outputs.
 
     This is true of axes that are not ordered, and of an ordered axis if all other contributions to
     an address are smaller than one step along the axis. An example is the batch axis of scatters,
     since positions are clamped.
     """
-    if not isinstance(kernel, Kernel) or axis not in ordered_axes(kernel):
+    if axis not in ordered_axes(kernel):
         return True
     places = {o.param: o.index for o in kernel.outputs}
     loads = [s for s in kernel.body if isinstance(s, ir.Load) and s.param in places]
@@ -281,12 +273,12 @@ def _is_zero(s: ir.Statement) -> bool:
     return isinstance(s, ir.Const) and s.value == 0
 
 
-def _is_spread(kernel: Kernel | LoopKernel, axis: int, ordered: set[int]) -> bool:
+def _is_spread(kernel: Kernel, axis: int, ordered: set[int]) -> bool:
     """Returns whether points along `axis` write to different elements regardless of any values."""
     return axis not in ordered and all(o.index.coefficients[axis] for o in kernel.outputs)
 
 
-def _order(kernel: Kernel | LoopKernel, vector: int) -> Schedule:
+def _order(kernel: Kernel, vector: int) -> Schedule:
     """Returns the schedule with lanes along `vector`."""
     rank = len(kernel.extents)
     kept = tuple(range(rank - kernel.reduced))
@@ -302,9 +294,7 @@ def least_estimate(kernel: Kernel) -> float:
     return float("inf") if vector is None else estimate(kernel, vector)
 
 
-def estimate(
-    kernel: Kernel | LoopKernel, vector: int, transposition: BlockTransposition | None = None
-) -> float:
+def estimate(kernel: Kernel, vector: int, transposition: BlockTransposition | None = None) -> float:
     """Returns the estimated cost of all loops with lanes along axis `vector`, in vector additions.
 
     Each statement runs once per iteration of the loops on which it depends. Contiguous lanes are
@@ -370,7 +360,7 @@ def _lanes_used(extent: int) -> int:
     return lanes
 
 
-def _depths(kernel: Kernel | LoopKernel, order: Sequence[int]) -> list[int]:
+def _depths(kernel: Kernel, order: Sequence[int]) -> list[int]:
     """Returns, for each statement of the body, the number of loops that contain it.
 
     Args:
@@ -388,13 +378,13 @@ def _depths(kernel: Kernel | LoopKernel, order: Sequence[int]) -> list[int]:
                 depth = max([depths[a] for a in s.args], default=0)
             case ir.Const():
                 depth = 0
-            case _:  # loop-carried
+            case ir.Carried():
                 depth = len(order)
         depths.append(depth)
     return depths
 
 
-def _offsets_by_row(kernel: Kernel | LoopKernel) -> dict[tuple[object, ...], list[int]]:
+def _offsets_by_row(kernel: Kernel) -> dict[tuple[object, ...], list[int]]:
     """Groups the offsets of loads, and those of stores, whose addresses differ by a constant."""
     rows: dict[tuple[object, ...], list[int]] = {}
     for s in (*kernel.body, *kernel.outputs):

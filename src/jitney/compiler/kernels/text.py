@@ -6,6 +6,18 @@
       store p1[i] <- %1
     }
 
+The loop at each point of a kernel is written like this:
+
+    kernel k0(p0: float32, p1: float32, p2: float32) for i < 8, while %2 (4 trips) {
+      carried 0 = p0[i] : float32 by lane
+      %0 = carried 0 : float32
+      %1 = mul %0, %0 : float32
+      ...
+      store p2[i] <- %1
+      carried 0 <- %1
+      finally p1[i] <- carried 0
+    }
+
 `parse` reads it back.
 """
 
@@ -13,7 +25,6 @@ from __future__ import annotations
 
 from jitney.compiler.hlo.text import number_text
 from jitney.compiler.kernels import ir
-from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel
 
 _AXES = "ijklmnopqrstuvw"
 
@@ -47,6 +58,8 @@ def statement_text(s: ir.Statement) -> str:
             return f"load p{s.param}[{index_text(s.index)}] : {s.dtype.name}"
         case ir.Call():
             return f"{s.fn} {', '.join(f'%{a}' for a in s.args)} : {s.dtype.name}"
+        case ir.Carried():
+            return f"carried {s.carry} : {s.dtype.name}"
 
 
 def output_text(o: ir.Store | ir.Reduce) -> str:
@@ -66,34 +79,26 @@ def print_kernel(kernel: ir.Kernel, name: str = "kernel") -> str:
         f"{'for' if k < kept else 'reduce'} {axis_name(k)} < {n}"
         for k, n in enumerate(kernel.extents)
     ]
+    loop = kernel.loop
+    if loop is not None:
+        trips = "" if loop.trips is None else f" ({loop.trips} trips)"
+        axes.append(f"while %{loop.condition}{trips}")
     order = " in order" if kernel.in_order else ""
     head = f"kernel {name}({params}) {', '.join(axes)}".rstrip() + order
-    lines = [f"  %{i} = {statement_text(s)}" for i, s in enumerate(kernel.body)]
+    carries = () if loop is None else loop.carries
+    lines = [f"  carried {i} = {_carry_text(c)}" for i, c in enumerate(carries)]
+    lines += [f"  %{i} = {statement_text(s)}" for i, s in enumerate(kernel.body)]
     lines += [f"  {output_text(o)}" for o in kernel.outputs]
+    if loop is not None:
+        lines += [f"  carried {i} <- %{value}" for i, value in enumerate(loop.next_values)]
+        lines += [
+            f"  finally p{c.finish}[{index_text(c.index)}] <- carried {i}"
+            for i, c in enumerate(carries)
+        ]
     return "\n".join([head + " {", *lines, "}"])
 
 
-def print_loop(kernel: LoopKernel, name: str = "loop") -> str:
-    """Returns the text of a loop kernel."""
-    params = ", ".join(f"p{i}: {d.name}" for i, d in enumerate(kernel.params))
-    axes = "".join(f" for {axis_name(k)} < {n}" for k, n in enumerate(kernel.extents))
-    lines = [
-        f"  carried {i} = p{p.start}[{index_text(p.index)}] : {p.dtype.name}"
-        + (" by lane" if p.varies else "")
-        for i, p in enumerate(kernel.carried)
-    ]
-    for i, s in enumerate(kernel.body):
-        text = (
-            f"carried {s.index} : {s.dtype.name}"
-            if isinstance(s, LoopCarried)
-            else statement_text(s)
-        )
-        lines.append(f"  %{i} = {text}")
-    lines.append(f"  while %{kernel.condition}")
-    lines += [f"  {output_text(o)}" for o in kernel.outputs]
-    lines += [f"  carried {i} <- %{f}" for i, f in enumerate(kernel.next_values)]
-    lines += [
-        f"  finally p{p.finish}[{index_text(p.index)}] <- carried {i}"
-        for i, p in enumerate(kernel.carried)
-    ]
-    return "\n".join([f"loop {name}({params}){axes} {{", *lines, "}"])
+def _carry_text(carry: ir.Carry) -> str:
+    """Returns the text of the initial value of a carry."""
+    lanes = " by lane" if carry.varies else ""
+    return f"p{carry.start}[{index_text(carry.index)}] : {carry.dtype.name}{lanes}"

@@ -1,10 +1,4 @@
-"""Checks that kernels are well formed. `kernels.ir` lists the constraints K1 - K7.
-
-Loop kernels have further constraints:
-    L1  the condition is a predicate, and every carried scalar's next value has its dtype
-    L2  if the condition differs between lanes, a lane's carries are frozen once it is false
-    L3  the next value of a carried scalar that is uniform across lanes is uniform as well
-"""
+"""Checks that kernels are well formed. `kernels.ir` lists the constraints K1 - K7 and L1 - L5."""
 
 from __future__ import annotations
 
@@ -13,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.kernels import ir, loop_kernel
+from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import is_half
+from jitney.compiler.kernels.while_analysis import dependent_lanes
 
 
 class KernelError(AssertionError):
@@ -45,12 +40,15 @@ def _check_body(body: Sequence[Any], rank: int) -> None:
 
 
 def verify(kernel: ir.Kernel) -> None:
-    """Raises KernelError if `kernel` violates one of the constraints K1 - K7."""
+    """Raises KernelError if `kernel` violates one of the constraints."""
     rank = len(kernel.extents)
     _check_body(kernel.body, rank)
     fixed = ir.invariants(kernel)
     kinds = {type(o) for o in kernel.outputs}
-    _need(len(kinds) == 1, "K4: the outputs are not all stores or all reductions")
+    _need(
+        len(kinds) == 1 or (not kinds and kernel.loop is not None),
+        "K4: the outputs are not all stores or all reductions",
+    )
     _need(ir.Reduce in kinds or not kernel.reduced, "K4: a kernel with stores has reduced axes")
     for o in kernel.outputs:
         _check_index(o.index, kernel.body, len(kernel.body), rank)
@@ -71,32 +69,36 @@ def verify(kernel: ir.Kernel) -> None:
             _need(kernel.body[o.where].dtype == np.bool_, "K6: `where` is not a predicate")
         tail = o.index.coefficients[rank - kernel.reduced :]
         _need(not any(tail), "K3: the index of a reduction varies along reduced axes")
+    _check_loop(kernel, kernel.loop)
 
 
-def verify_loop(kernel: loop_kernel.LoopKernel) -> None:
-    """Raises KernelError if the loop kernel `kernel` violates a constraint."""
-    body, rank = kernel.body, len(kernel.extents)
-    _check_body(body, rank)
-    for o in kernel.outputs:
-        _check_index(o.index, body, len(body), rank)
-    _need(body[kernel.condition].dtype == np.bool_, "L1: the condition is not a predicate")
-    _need(
-        len(kernel.carried) == len(kernel.next_values),
-        "L1: the counts of carried scalars and next values differ",
-    )
-    for place, statement in zip(kernel.carried, kernel.next_values, strict=True):
-        _check_index(place.index, body, 0, rank)
-        stored = {kernel.params[place.start], kernel.params[place.finish]}
-        held = stored == {place.dtype} or all(is_half(d) for d in stored)
-        same = held and len(stored) == 1 and body[statement].dtype == place.dtype
-        _need(same, f"L1: the next value of a carried {place.dtype} is {body[statement].dtype}")
-    varies = loop_kernel.varying(kernel)
-    for place, statement in zip(kernel.carried, kernel.next_values, strict=True):
+def _check_loop(kernel: ir.Kernel, loop: ir.While | None) -> None:
+    """Raises KernelError if a constraint of loops is violated; `loop` is that of `kernel`."""
+    body = kernel.body
+    carries = () if loop is None else loop.carries
+    for s in body:
+        if isinstance(s, ir.Carried):
+            _need(s.carry < len(carries), f"L5: the kernel has no carry {s.carry}")
+            carry = carries[s.carry]
+            same = (s.dtype, s.varies) == (carry.dtype, carry.varies)
+            _need(same, f"L5: a statement has another type than carry {s.carry}")
+    if loop is None:
+        return
+    rank = len(kernel.extents)
+    stores = all(isinstance(o, ir.Store) and o.where is None for o in kernel.outputs)
+    _need(rank <= 1 and stores, "L4: a loop in a kernel with several axes or other outputs")
+    _need(body[loop.condition].dtype == np.bool_, "L1: the condition is not a predicate")
+    _need(len(carries) == len(loop.next_values), "L1: the counts of carries and next values differ")
+    uniform = ir.invariants(kernel)
+    for carry, statement in zip(loop.carries, loop.next_values, strict=True):
+        _check_index(carry.index, body, 0, rank)
+        stored = {kernel.params[carry.start], kernel.params[carry.finish]}
+        held = stored == {carry.dtype} or all(is_half(d) for d in stored)
+        same = held and len(stored) == 1 and body[statement].dtype == carry.dtype
+        _need(same, f"L1: the next value of a carried {carry.dtype} is {body[statement].dtype}")
         _need(
-            place.varies or not varies[statement],
+            carry.varies or uniform[statement],
             "L3: the next value of a uniform scalar varies by lane",
         )
-    try:
-        loop_kernel.check_uniform(kernel)
-    except loop_kernel.NotSunkError as error:
-        raise KernelError(f"L2: {error}") from None
+    conflict = dependent_lanes(kernel, loop)
+    _need(conflict is None, f"L2: {conflict}")

@@ -1,8 +1,8 @@
-"""Widens 16-bit floats in loop kernels to float32 registers.
+"""Widens 16-bit floats in kernels with a loop to float32 registers.
 
 No processor has all operations on 16-bit floats, so each scalar function is a float32 function
-between conversions, most of which convert values that have just been rounded. In a loop kernel, the
-values of which stay in registers, a value is widened when it is loaded, rounded after each function
+between conversions, most of which convert values that have just been rounded. In such a kernel,
+the values of which stay in registers, a value is widened when it is loaded, rounded after each function
 whose result may require it, and narrowed when it is stored. The results have the same bits as those
 of the original kernel.
 """
@@ -13,7 +13,6 @@ import numpy as np
 
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import is_half
-from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel, LoopStatement
 from jitney.compiler.scalar_functions import lookup
 from jitney.core.util.record import replace
 
@@ -30,21 +29,21 @@ class _Widener:
     """
 
     def __init__(self) -> None:
-        self.body: list[LoopStatement] = []
+        self.body: list[ir.Statement] = []
         self.wide: list[int] = []
         self.narrow: dict[int, int] = {}
 
-    def add(self, s: LoopStatement) -> int:
+    def add(self, s: ir.Statement) -> int:
         self.body.append(s)
         return len(self.body) - 1
 
-    def statement(self, number: int, s: LoopStatement, old: tuple[LoopStatement, ...]) -> None:
+    def statement(self, number: int, s: ir.Statement, old: tuple[ir.Statement, ...]) -> None:
         """Rewrites statement number `number`."""
         match s:
             case ir.Call():
                 self.wide.append(self.call(number, s, old))
-            case LoopCarried() if is_half(s.dtype):
-                self.wide.append(self.add(LoopCarried(s.index, _FLOAT32, s.varies)))
+            case ir.Carried() if is_half(s.dtype):
+                self.wide.append(self.add(ir.Carried(s.carry, _FLOAT32, s.varies)))
             case ir.Const() if is_half(s.dtype):
                 self.wide.append(self.add(ir.Const(s.value.astype(_FLOAT32))))
             case ir.Load() | ir.IndexValue():
@@ -53,7 +52,7 @@ class _Widener:
             case _:
                 self.wide.append(self.add(s))
 
-    def call(self, number: int, s: ir.Call, old: tuple[LoopStatement, ...]) -> int:
+    def call(self, number: int, s: ir.Call, old: tuple[ir.Statement, ...]) -> int:
         halves = is_half(s.dtype), any(is_half(old[a].dtype) for a in s.args)
         args = tuple([self.wide[a] for a in s.args])
         if not any(halves):
@@ -97,7 +96,7 @@ class _Widener:
         return replace(index, terms=tuple([(self.wide[t], factor) for t, factor in index.terms]))
 
 
-def _is_worth_it(kernel: LoopKernel) -> bool:
+def _is_worth_it(kernel: ir.Kernel) -> bool:
     """Returns whether the kernel computes with 16-bit floats and does not inspect their bits.
 
     A conversion can change the bits of a NaN, so values that are only moved or bitcast must not be
@@ -112,9 +111,13 @@ def _is_worth_it(kernel: LoopKernel) -> bool:
     return "bitcast" not in functions and bool(functions - {"select", "convert"})
 
 
-def in_wide_registers(kernel: LoopKernel) -> LoopKernel:
-    """Returns `kernel` with float32 in place of 16-bit floats everywhere except in memory."""
-    if not _is_worth_it(kernel):
+def in_wide_registers(kernel: ir.Kernel) -> ir.Kernel:
+    """Returns `kernel` with float32 in place of 16-bit floats everywhere except in memory.
+
+    Kernels without a loop are not changed.
+    """
+    loop = kernel.loop
+    if loop is None or not _is_worth_it(kernel):
         return kernel
     w = _Widener()
     for number, s in enumerate(kernel.body):
@@ -123,12 +126,11 @@ def in_wide_registers(kernel: LoopKernel) -> LoopKernel:
         replace(o, index=w.moved(o.index), value=w.narrowed(o.value, kernel.body[o.value].dtype))
         for o in kernel.outputs
     ]
-    carried = [replace(p, dtype=_FLOAT32) if is_half(p.dtype) else p for p in kernel.carried]
-    return replace(
-        kernel,
-        carried=tuple(carried),
-        body=tuple(w.body),
-        condition=w.wide[kernel.condition],
-        next_values=tuple([w.wide[f] for f in kernel.next_values]),
-        outputs=tuple(outputs),
+    carries = [replace(p, dtype=_FLOAT32) if is_half(p.dtype) else p for p in loop.carries]
+    widened = replace(
+        loop,
+        carries=tuple(carries),
+        condition=w.wide[loop.condition],
+        next_values=tuple([w.wide[f] for f in loop.next_values]),
     )
+    return replace(kernel, body=tuple(w.body), outputs=tuple(outputs), loop=widened)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir as kernels
-from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.plan import ir
 from jitney.core.util.record import record
 
@@ -18,9 +17,9 @@ def reads_and_writes(step: ir.Step) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
             kernel = step.kernel
             reads = {s.param for s in kernel.body if isinstance(s, kernels.Load)}
             writes = {o.param for o in kernel.outputs}
-            if isinstance(kernel, LoopKernel):
-                reads |= {p.start for p in kernel.carried}
-                writes |= {p.finish for p in kernel.carried}
+            if kernel.loop is not None:
+                reads |= {c.start for c in kernel.loop.carries}
+                writes |= {c.finish for c in kernel.loop.carries}
             return [step.buffers[i] for i in sorted(reads)], [
                 step.buffers[i] for i in sorted(writes)
             ]
@@ -82,7 +81,7 @@ class Access:
 
 def accesses(step: ir.Step) -> Iterator[Access]:
     """Yields the accesses of a step and of nested steps."""
-    if isinstance(step, ir.Launch) and isinstance(step.kernel, kernels.Kernel):
+    if isinstance(step, ir.Launch) and step.kernel.loop is None:
         yield from _accesses_of_launch(step, step.kernel)
         return
     blocks = ir.inner(step)

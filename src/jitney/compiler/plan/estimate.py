@@ -15,7 +15,6 @@ from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.hlo.collectives import group_size
 from jitney.compiler.hlo.partition.traffic import sent
 from jitney.compiler.kernels import ir as kernels
-from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.plan import ir
 from jitney.compiler.plan.accesses import accesses
 from jitney.core.util.record import record
@@ -107,7 +106,7 @@ def _all(steps: Sequence[ir.Step], times: int) -> Iterator[tuple[ir.Step, int]]:
 
 def _is_of_unknown_length(step: ir.Step) -> bool:
     if isinstance(step, ir.Launch):
-        return isinstance(step.kernel, LoopKernel) and step.kernel.trips is None
+        return step.kernel.loop is not None and step.kernel.loop.trips is None
     return isinstance(step, ir.Loop) and step.trips is None
 
 
@@ -126,15 +125,14 @@ def operations(step: ir.Step) -> float:
             return 0.0
 
 
-def _operations_of_kernel(kernel: kernels.Kernel | LoopKernel) -> float:
+def _operations_of_kernel(kernel: kernels.Kernel) -> float:
     calls = [s for s in kernel.body if isinstance(s, kernels.Call)]
     each = sum([COSTS.function(s.fn) for s in calls])
     for o in kernel.outputs:
         if isinstance(o, kernels.Reduce):  # a multiplication and an addition each
             each += 1 + (o.factor is not None)
-    if isinstance(kernel, LoopKernel):
-        return float(each * math.prod(kernel.extents) * (kernel.trips or 1))
-    return float(each * math.prod(kernel.extents))
+    trips = 1 if kernel.loop is None else kernel.loop.trips or 1
+    return float(each * math.prod(kernel.extents) * trips)
 
 
 def traffic(step: ir.Step) -> float:

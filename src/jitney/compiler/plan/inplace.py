@@ -20,7 +20,6 @@ from jitney.compiler import library
 from jitney.compiler.hlo import ir as hlo, traversal
 from jitney.compiler.hlo.loop_analysis import is_fully_overwritten
 from jitney.compiler.kernels import ir as kernels
-from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.plan import ir
 from jitney.core.util.record import record, replace
 
@@ -128,15 +127,15 @@ def is_elementwise_update(
     if not isinstance(step, ir.Launch):
         return False
     kernel, buffers = step.kernel, step.buffers
-    if isinstance(kernel, LoopKernel):
+    if kernel.loop is not None:
         used = [o.param for o in kernel.outputs]
         used += [s.param for s in kernel.body if isinstance(s, kernels.Load)]
         if any(is_old(buffers[param]) or is_new(buffers[param]) for param in used):
             return False
         return all(
-            is_old(buffers[slot.start]) == is_new(buffers[slot.finish])
-            and (slot.varies or not kernel.extents)
-            for slot in kernel.carried
+            is_old(buffers[c.start]) == is_new(buffers[c.finish])
+            and (c.varies or not kernel.extents)
+            for c in kernel.loop.carries
         )
     stores = [o for o in kernel.outputs if is_new(buffers[o.param])]
     if len(stores) != 1 or not isinstance(stores[0], kernels.Store):

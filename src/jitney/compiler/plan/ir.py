@@ -28,7 +28,6 @@ from jitney.compiler.fusion import group as fusion
 from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.kernels.ir import Kernel
-from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.core.util.record import field, record, replace
 
 Nodes: TypeAlias = tuple[hlo.Node, ...]
@@ -68,7 +67,7 @@ class Launch:
         explanations.
     """
 
-    kernel: Kernel | LoopKernel
+    kernel: Kernel
     buffers: tuple[Buffer, ...]
     apart: str = ""
     nodes: Nodes = ()

@@ -1,6 +1,6 @@
 """Estimates the time of a loop's iteration, as part of a loop kernel and as separate steps.
 
-A loop kernel (`kernels/loop_kernel.py`) executes an instruction per element of a carry, and its
+A loop kernel (`kernels/build_while.py`) executes an instruction per element of a carry, and its
 vectors span the lanes of a batch. In separate steps, an iteration is a few launches, and vectors
 span the elements of an array. Loop kernels are faster for scalars, very small arrays and large
 batches. Separate steps are faster if the elements of an array fill vectors and there are few lanes.
@@ -17,9 +17,8 @@ import numpy as np
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir as hlo, traversal
 from jitney.compiler.kernels import ir
-from jitney.compiler.kernels.effort import loop_effort
-from jitney.compiler.kernels.ir import is_half
-from jitney.compiler.kernels.loop_kernel import LoopKernel, varying
+from jitney.compiler.kernels.effort import compile_effort
+from jitney.compiler.kernels.ir import Kernel, is_half
 
 # Nodes that are computed by a step of their own.
 _STEPS = (hlo.Dot, hlo.Reduce, hlo.ArgReduce, hlo.Cumulative, hlo.DynamicUpdateSlice)
@@ -33,8 +32,8 @@ _VIEWS = (
 )  # fmt: skip
 
 
-def registers_pay(node: hlo.While, kernel: LoopKernel) -> bool:
-    """Returns whether the loop kernel `kernel` is a better choice than separate steps for `node`.
+def registers_pay(node: hlo.While, kernel: Kernel) -> bool:
+    """Returns whether `kernel` is a better choice than separate steps for `node`.
 
     It must be faster by a margin, by estimate. If its compilation takes long, each call must also
     save time in proportion. The result is True if the time of the steps cannot be estimated.
@@ -45,18 +44,18 @@ def registers_pay(node: hlo.While, kernel: LoopKernel) -> bool:
     registers, steps = in_registers(kernel), as_steps(node, nodes)
     if registers > COSTS.register_margin * steps:
         return False
-    effort = loop_effort(kernel)
-    trips = COSTS.loop_trips if kernel.trips is None else kernel.trips
-    saved = trips * (steps - registers)
+    effort = compile_effort(kernel)
+    trips = None if kernel.loop is None else kernel.loop.trips
+    saved = (COSTS.loop_trips if trips is None else trips) * (steps - registers)
     return effort <= COSTS.light_effort or saved >= COSTS.saved_per_effort * effort
 
 
-def in_registers(kernel: LoopKernel) -> float:
-    """Returns the cost of an iteration of a loop kernel."""
+def in_registers(kernel: Kernel) -> float:
+    """Returns the cost of an iteration of the loop of a kernel."""
     total = 0.0
-    for s, varies in zip(kernel.body, varying(kernel), strict=True):
+    for s, uniform in zip(kernel.body, ir.invariants(kernel), strict=True):
         if isinstance(s, ir.Call):
-            is_vector = bool(kernel.extents) and varies
+            is_vector = bool(kernel.extents) and not uniform
             cost = float(COSTS.function(s.fn))
             if cost <= 1:
                 cost *= COSTS.register_operation

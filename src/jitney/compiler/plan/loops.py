@@ -5,7 +5,9 @@ from __future__ import annotations
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.hlo.loop_analysis import count_trips
-from jitney.compiler.kernels import effort, loop_kernel
+from jitney.compiler.kernels import effort
+from jitney.compiler.kernels.build_while import BuiltWhile, build_while
+from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.wide import in_wide_registers
 from jitney.compiler.plan import ir
 from jitney.compiler.plan.inplace import update_in_place
@@ -16,20 +18,20 @@ from jitney.compiler.plan.region import RegionPlan
 def loop(plan: RegionPlan, node: hlo.While) -> bool:
     """Plans a loop, and returns True.
 
-    It becomes a loop kernel if that is possible and faster, and otherwise a native loop in which
+    It becomes one kernel if that is possible and faster, and otherwise a native loop in which
     each carry that changes has a separate buffer. Carries of which an iteration updates a part, and
     accumulators, are updated in place (`inplace`).
     """
     in_place = plan.updated(node)
 
-    def finished(kernel: loop_kernel.LoopKernel) -> loop_kernel.LoopKernel | None:
-        """Returns the loop kernel to compile; None if steps are faster, or if LLVM is too slow."""
+    def finished(kernel: Kernel) -> Kernel | None:
+        """Returns the kernel to compile; None if steps are faster, or if LLVM is too slow."""
         if not registers_pay(node, kernel):
             return None
         kernel = in_wide_registers(kernel)
         return kernel if effort.fits(kernel) else None
 
-    built = loop_kernel.build_loop(node, {*in_place}, plan.planner.is_sinkable, finished)
+    built = build_while(node, {*in_place}, plan.planner.is_sinkable, finished)
     if built is not None:
         _as_kernel(plan, node, built)
         return True
@@ -63,7 +65,7 @@ def loop(plan: RegionPlan, node: hlo.While) -> bool:
     return True
 
 
-def _as_kernel(plan: RegionPlan, node: hlo.While, built: loop_kernel.BuiltLoop) -> None:
+def _as_kernel(plan: RegionPlan, node: hlo.While, built: BuiltWhile) -> None:
     """Plans the loop as one kernel with its carries in registers."""
     in_place = plan.updated(node)
     parameters, results = node.body.parameters, node.body.results
@@ -76,7 +78,9 @@ def _as_kernel(plan: RegionPlan, node: hlo.While, built: loop_kernel.BuiltLoop) 
             source = plan.buffer(node.init[i])
             if carry[i] is not source:
                 plan.steps.append(ir.Copy(carry[i], source))
-    shared = {built.params[p.finish] for p in built.kernel.carried if not p.varies}
+    loop = built.kernel.loop
+    carries = () if loop is None else loop.carries
+    shared = {built.params[c.finish] for c in carries if not c.varies}
     buffers: list[ir.Buffer] = []
     for param in built.params:
         match param:

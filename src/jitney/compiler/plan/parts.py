@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from jitney.compiler.cost import COSTS
-from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.split_reduction import Split, split
 from jitney.compiler.plan import ir
 from jitney.core.util.record import replace
@@ -40,7 +39,7 @@ def by_rows(
         partial sum.
     """
     kernel = launch.kernel
-    if not isinstance(kernel, Kernel) or not kernel.reduced or kernel.in_order:
+    if not kernel.reduced or kernel.in_order:
         return None
     rows = kernel.extents[len(kernel.parallel)]
     fitting = COSTS.strip_bytes * rows // (2 * nbytes)  # half a strip: the chain can grow

@@ -28,6 +28,7 @@ from collections.abc import Sequence
 
 from jitney.compiler.cost import COSTS
 from jitney.compiler.plan import ir, memory, parts
+from jitney.compiler.plan.accesses import reads_and_writes
 from jitney.compiler.plan.rows import KernelRows, Rows, rows_of
 from jitney.core.util.record import replace
 
@@ -291,9 +292,7 @@ def _row_bytes(members: Sequence[Rows], rows: int) -> int:
 def _effects(step: ir.Step) -> tuple[set[ir.Buffer], set[ir.Buffer]]:
     """Returns the buffers that a step accesses, and the buffers that it may write."""
     if isinstance(step, ir.Launch):
-        written = {step.buffers[o.param] for o in step.kernel.outputs}
-        if not hasattr(step.kernel, "carried"):
-            return set(step.buffers), written
+        return set(step.buffers), set(reads_and_writes(step)[1])
     touched = set(ir.touched(step)).union(
         *[_effects(s)[0] for block in ir.inner(step) for s in block]
     )

@@ -8,7 +8,6 @@ row by row can be run together on one strip of rows after another (`row_strips`)
 from __future__ import annotations
 
 from jitney.compiler.kernels.ir import Affine, Kernel, Load
-from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.kernels.schedule import ordered_axes, outermost, schedule
 from jitney.compiler.plan import ir
 from jitney.core.util.record import record
@@ -112,8 +111,8 @@ def rows_of(launch: ir.Launch, known: dict[int, KernelRows | None] | None = None
     return None if kernel is None else Rows(launch, kernel)
 
 
-def _kernel_rows(kernel: Kernel | LoopKernel) -> KernelRows | None:
-    if not isinstance(kernel, Kernel) or ordered_axes(kernel):
+def _kernel_rows(kernel: Kernel) -> KernelRows | None:
+    if kernel.loop is not None or ordered_axes(kernel):
         return None
     axis = outermost(schedule(kernel))
     if axis is None:

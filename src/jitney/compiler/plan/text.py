@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from jitney.compiler import library
 from jitney.compiler.hlo import node_calls
-from jitney.compiler.kernels.loop_kernel import LoopKernel
-from jitney.compiler.kernels.text import print_kernel, print_loop
+from jitney.compiler.kernels.text import print_kernel
 from jitney.compiler.library import params_text
 from jitney.compiler.plan import ir
 
@@ -77,10 +76,7 @@ class _Printer:
     def launch(self, step: ir.Launch) -> str:
         """Returns the line of a launch, and adds the text of its kernel."""
         name = f"k{len(self.kernels)}"
-        if isinstance(step.kernel, LoopKernel):
-            self.kernels.append(print_loop(step.kernel, name))
-        else:
-            self.kernels.append(print_kernel(step.kernel, name))
+        self.kernels.append(print_kernel(step.kernel, name))
         why = f"  ; {step.apart}" if step.apart else ""
         return f"launch {name}({self.names(step.buffers)}){why}"
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 
 from jitney.compiler.kernels import ir as kernels
-from jitney.compiler.kernels.loop_kernel import LoopKernel
-from jitney.compiler.kernels.verify import verify, verify_loop
+from jitney.compiler.kernels.verify import verify
 from jitney.compiler.plan import ir
 from jitney.compiler.plan.accesses import accesses, reads_and_writes
 from jitney.compiler.plan.rows import rows_of
@@ -186,10 +185,7 @@ def _check_beside(step: ir.Step, going_on: Sequence[ir.HostCall]) -> None:
 
 def _check_launch(step: ir.Launch) -> None:
     kernel = step.kernel
-    if isinstance(kernel, LoopKernel):
-        verify_loop(kernel)
-    else:
-        verify(kernel)
+    verify(kernel)
     if len(kernel.params) != len(step.buffers):
         raise PlanError(f"P1: {len(step.buffers)} buffers for {len(kernel.params)} parameters")
     for s in kernel.body:

@@ -1,21 +1,9 @@
-"""Loop kernels: a complete loop with its carries in registers, run by each vector lane.
+"""Builds kernels from `while` loops of the tensor IR, with the carries in registers.
 
-    loop ::= LoopKernel(extents, params, carried, body, condition, next_values, outputs)
-
-A `LoopKernel` runs a complete `while` at every point of its iteration domain, which has no axes or
-a single one, the lanes. Its body is like that of a kernel, with statements `LoopCarried(i)` for
-carried scalar i. Each iteration evaluates `condition`. While it is true (in any lane), the stores
-are executed, and every carried scalar is set to the value of its statement in `next_values`. After
-the loop, the carried scalars are written to their buffers.
-
-This combines scalar replacement of the carried arrays, full unrolling of the loops over their
-elements, and vectorization over instances of the loop, as on SIMT processors. Blocks of lanes run
-one after another, or on several threads, so a block stops as soon as its own lanes have finished. A
-condition that differs between lanes ("any" in the tensor IR) is therefore only allowed if a lane
-whose condition has become false keeps its carries in all further iterations (`_check_frozen`).
-
-`build_loop` converts a `While` node of the tensor IR if all values of an iteration amount to few
-scalars per lane; small arrays are scalarized. It returns None for all other loops.
+`build_while` converts a `While` node into a kernel with a loop (`kernels/ir.py`) if all values of an
+iteration amount to few scalars per lane; small arrays are scalarized. It returns None for all other
+loops. This combines scalar replacement of the carried arrays, full unrolling of the loops over
+their elements, and vectorization over instances of the loop.
 """
 
 from __future__ import annotations
@@ -29,7 +17,7 @@ import numpy as np
 
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir as hlo, loop_analysis, traversal
-from jitney.compiler.kernels import build, ir
+from jitney.compiler.kernels import build
 from jitney.compiler.kernels.build import (
     Index,
     KernelBuilder,
@@ -38,77 +26,20 @@ from jitney.compiler.kernels.build import (
     clamped_start,
     shifted,
 )
-from jitney.compiler.kernels.ir import Affine
+from jitney.compiler.kernels.ir import Affine, Carried, Carry, Kernel, While
+from jitney.compiler.kernels.while_analysis import dependent_lanes
 from jitney.compiler.llvm.values import kind_of
 from jitney.core.util.record import record
 
 _BOOL = np.dtype(bool)
-_INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
-@record(frozen=True, eq=False)
-class LoopCarried:
-    """The current value of carried scalar number `index`; `varies` if it differs between lanes."""
-
-    index: int
-    dtype: np.dtype
-    varies: bool
+class NotScalarizedError(NotExpressibleError):
+    """A loop that cannot be expressed as a kernel with a loop."""
 
 
-LoopStatement: TypeAlias = ir.Statement | LoopCarried
-
-
-@record(frozen=True)
-class CarrySlot:
-    """The buffer elements that a carried scalar is loaded from and stored to.
-
-    `dtype` is that of the scalar; 16-bit floats can be carried as float32 (`wide`).
-    """
-
-    start: int
-    finish: int
-    index: Affine
-    dtype: np.dtype
-    varies: bool
-
-
-@record(frozen=True, eq=False)
-class LoopKernel:
-    """A loop as a kernel. See the docstring of the module.
-
-    Attributes:
-      extents: () or (number of lanes,).
-      params: the element types of its buffers.
-      carried: the carried scalars.
-      body: the statements.
-      condition: the statement that is true while the loop continues.
-      next_values: the statement of the next value of each carried scalar.
-      outputs: the stores of each iteration.
-      trips: the trip count, or None if it is unknown.
-    """
-
-    extents: tuple[int, ...]
-    params: tuple[np.dtype, ...]
-    carried: tuple[CarrySlot, ...]
-    body: tuple[LoopStatement, ...]
-    condition: int
-    next_values: tuple[int, ...]
-    outputs: tuple[ir.Store, ...]
-    trips: int | None = None
-    reduced: int = 0
-
-    @property
-    def points(self) -> int:
-        """The number of lanes times an assumed trip count."""
-        return math.prod(self.extents) * COSTS.loop_trips
-
-
-class NotSunkError(NotExpressibleError):
-    """A loop that cannot be expressed as a loop kernel."""
-
-
-class LoopBuilder(KernelBuilder):
-    """A builder of the body of a loop kernel, which scalarizes arrays.
+class WhileBuilder(KernelBuilder):
+    """A builder of the body of a kernel with a loop, which scalarizes arrays.
 
     Args:
       extents: () or (number of lanes,).
@@ -132,7 +63,7 @@ class LoopBuilder(KernelBuilder):
     def constant_of(self, index: Affine) -> int:
         """Returns the value of `index`, which must be the same in every lane and iteration."""
         if index.terms or any(index.coefficients):
-            raise NotSunkError("a position depends on the lane or on computed values")
+            raise NotScalarizedError("a position depends on the lane or on computed values")
         return index.offset
 
     def carried_scalar(self, node: hlo.Node, index: Index) -> int:
@@ -142,7 +73,7 @@ class LoopBuilder(KernelBuilder):
         indices, sizes = index, shape
         if lanes:
             if index[0] != self.axis(0):
-                raise NotSunkError("a lane reads elements of another lane")
+                raise NotScalarizedError("a lane reads elements of another lane")
             indices, sizes = index[1:], shape[1:]
         flat = 0
         for i, n in zip(indices, sizes, strict=True):
@@ -150,7 +81,7 @@ class LoopBuilder(KernelBuilder):
         number = self.carried[node] + flat
         return self.add(
             ("carried", number),
-            lambda: LoopCarried(number, node.dtype, lanes),
+            lambda: Carried(number, node.dtype, lanes),
         )
 
     def is_laned(self, shape: Sequence[int]) -> bool:
@@ -164,16 +95,16 @@ class LoopBuilder(KernelBuilder):
 
     def add(self, key: Hashable, make: Callable[[], Any]) -> int:
         if len(self.body) > COSTS.loop_statements:
-            raise NotSunkError("too many statements")
+            raise NotScalarizedError("too many statements")
         return super().add(key, make)
 
 
-def _parameter(k: LoopBuilder, node: hlo.Parameter, index: Index) -> Steps:
+def _parameter(k: WhileBuilder, node: hlo.Parameter, index: Index) -> Steps:
     return k.carried_scalar(node, index)
     yield  # makes it a generator
 
 
-def _dot(k: LoopBuilder, node: hlo.Dot, index: Index) -> Steps:
+def _dot(k: WhileBuilder, node: hlo.Dot, index: Index) -> Steps:
     (cx, cy), (bx, by) = node.contract, node.batch
     fx = [j for j in range(len(node.x.shape)) if j not in cx and j not in bx]
     fy = [j for j in range(len(node.y.shape)) if j not in cy and j not in by]
@@ -189,11 +120,11 @@ def _dot(k: LoopBuilder, node: hlo.Dot, index: Index) -> Steps:
         v = yield node.y, tuple([of_y[j] for j in range(len(node.y.shape))])
         products.append(k.call("mul", (u, v), node.dtype))
     if not products:
-        raise NotSunkError("the contraction has no terms")
+        raise NotScalarizedError("the contraction has no terms")
     return _balanced_sum(k, products, node.dtype)
 
 
-def _balanced_sum(k: LoopBuilder, terms: list[int], dtype: np.dtype) -> int:
+def _balanced_sum(k: WhileBuilder, terms: list[int], dtype: np.dtype) -> int:
     """Returns the sum of the terms as a balanced tree of additions; it is never -0.
 
     A tree minimizes the number of additions after any one term. That term may be the one on which
@@ -207,7 +138,7 @@ def _balanced_sum(k: LoopBuilder, terms: list[int], dtype: np.dtype) -> int:
     return terms[0]
 
 
-def _concatenate(k: LoopBuilder, node: hlo.Concatenate, index: Index) -> Steps:
+def _concatenate(k: WhileBuilder, node: hlo.Concatenate, index: Index) -> Steps:
     at = k.constant_of(index[node.dim])
     for part in node.parts:
         n = part.shape[node.dim]
@@ -219,7 +150,7 @@ def _concatenate(k: LoopBuilder, node: hlo.Concatenate, index: Index) -> Steps:
     raise AssertionError("a position past the end")
 
 
-def _pad(k: LoopBuilder, node: hlo.Pad, index: Index) -> Steps:
+def _pad(k: WhileBuilder, node: hlo.Pad, index: Index) -> Steps:
     inner: list[Affine] = []
     for i, n, low, high, between in zip(
         index, node.x.shape, node.low, node.high, node.interior, strict=True
@@ -234,7 +165,7 @@ def _pad(k: LoopBuilder, node: hlo.Pad, index: Index) -> Steps:
     return (yield node.x, tuple(inner))
 
 
-def _update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, index: Index) -> Steps:
+def _update(k: WhileBuilder, node: hlo.DynamicUpdateSlice, index: Index) -> Steps:
     inside: int | None = None
     inner: list[Affine] = []
     for i, s, n, size in zip(index, node.starts, node.x.shape, node.update.shape, strict=True):
@@ -242,7 +173,7 @@ def _update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, index: Index) -> Steps
             inner.append(i)
             continue
         if size != 1:
-            raise NotSunkError("an update writes several elements of a carried array")
+            raise NotScalarizedError("an update writes several elements of a carried array")
         start = clamped_start(k, (yield s, ()), n - size)
         here = k.number(k.constant_of(i), k.body[start].dtype)
         hit = k.call("eq", (start, here), _BOOL)
@@ -255,11 +186,11 @@ def _update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, index: Index) -> Steps
     return k.call("select", (inside, new, old), node.dtype)
 
 
-def _bitcast(k: LoopBuilder, node: hlo.Bitcast, index: Index) -> Steps:
+def _bitcast(k: WhileBuilder, node: hlo.Bitcast, index: Index) -> Steps:
     """Assembles words from parts, or extracts parts of words, in little-endian order."""
     old, new = node.x.dtype, node.dtype
     if old.kind not in "iu" or new.kind not in "iu":
-        raise NotSunkError("a bitcast between operands of other kinds than integers")
+        raise NotScalarizedError("a bitcast between operands of other kinds than integers")
     old_bits, new_bits = 8 * old.itemsize, 8 * new.itemsize
     narrow, wide = [np.dtype(f"uint{n}") for n in sorted((old_bits, new_bits))]
     if old_bits > new_bits:
@@ -277,13 +208,13 @@ def _bitcast(k: LoopBuilder, node: hlo.Bitcast, index: Index) -> Steps:
     return k.convert(total, new)
 
 
-def _project(k: LoopBuilder, node: hlo.Project, index: Index) -> Steps:
+def _project(k: WhileBuilder, node: hlo.Project, index: Index) -> Steps:
     if not isinstance(node.node, hlo.OptimizationBarrier):
-        raise NotSunkError("the node has several results")
+        raise NotScalarizedError("the node has several results")
     return (yield node.node.args[node.index], index)
 
 
-LoopBuilder.rules = {
+WhileBuilder.rules = {
     **build.KernelBuilder.rules,
     hlo.Parameter: _parameter,
     hlo.Dot: _dot,
@@ -295,7 +226,7 @@ LoopBuilder.rules = {
 }
 
 
-# --- from While to loop kernels -----------------------------------------------------------------
+# --- from While nodes to kernels -----------------------------------------------------------------
 
 
 # The buffer of a carry, in place of a node: loop-invariant, initial, final, or updated in place.
@@ -303,8 +234,8 @@ Slot: TypeAlias = tuple[Literal["loaded", "start", "finish", "stored"], int]
 
 
 @record
-class BuiltLoop:
-    """A loop kernel and the contents of its buffers.
+class BuiltWhile:
+    """A kernel with a loop, and the contents of its buffers.
 
     Attributes:
       kernel: the kernel.
@@ -312,17 +243,17 @@ class BuiltLoop:
         ("stored", i), where i is the number of a carry.
     """
 
-    kernel: LoopKernel
+    kernel: Kernel
     params: Sequence[hlo.Node | Slot]
 
 
-def build_loop(
+def build_while(
     node: hlo.While,
     in_place: set[int],
     is_native: Callable[[hlo.Node], bool],
-    finish: Callable[[LoopKernel], LoopKernel | None],
-) -> BuiltLoop | None:
-    """Returns the loop kernel of `node`, or None if there is none.
+    finish: Callable[[Kernel], Kernel | None],
+) -> BuiltWhile | None:
+    """Returns the kernel of `node`, or None if there is none.
 
     Args:
       node: a loop.
@@ -338,7 +269,7 @@ def build_loop(
                 if kind_of(inner.dtype) is None:
                     return None
                 continue
-            if type(inner) not in LoopBuilder.rules or not is_native(inner):
+            if type(inner) not in WhileBuilder.rules or not is_native(inner):
                 return None
         if region.ordered:
             return None
@@ -349,7 +280,7 @@ def build_loop(
             continue
         finished = finish(built.kernel)
         if finished is not None:
-            return BuiltLoop(finished, built.params)
+            return BuiltWhile(finished, built.params)
     return None
 
 
@@ -379,16 +310,16 @@ def _lane_choices(node: hlo.While, in_place: set[int]) -> list[tuple[int, ...]]:
     return choices
 
 
-def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> BuiltLoop:
+def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> BuiltWhile:
     changing = _changing(node, in_place)
     k = _builder_of(node, in_place, changing, extents)
     condition = _condition(k, node.cond.results[0])
     k.forget_nodes()  # nodes of the body can have the same ids as those of the condition
     next_values: list[int] = []
-    places: list[CarrySlot] = []
+    carries: list[Carry] = []
     for i in changing:
-        for place, value in _carry_slots(k, i, node.body.parameters[i], node.body.results[i]):
-            places.append(place)
+        for carry, value in _carries_of(k, i, node.body.parameters[i], node.body.results[i]):
+            carries.append(carry)
             next_values.append(value)
     for i in sorted(in_place):
         update = node.body.results[i]
@@ -396,23 +327,18 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
         _store_update(k, update, ("stored", i))
     dtypes = [_dtype_of(p, node) for p in k.params]
     counted = loop_analysis.count_trips(node)
-    kernel = LoopKernel(
-        extents,
-        tuple(dtypes),
-        tuple(places),
-        tuple(k.body),
-        condition,
-        tuple(next_values),
-        tuple(k.outputs),  # type: ignore[arg-type]  # all are stores, since nothing is reduced
-        None if counted is None else counted.count,
-    )
-    check_uniform(kernel)
-    return BuiltLoop(kernel, k.params)
+    trips = None if counted is None else counted.count
+    loop = While(tuple(carries), condition, tuple(next_values), trips)
+    kernel = Kernel(extents, 0, tuple(dtypes), tuple(k.body), tuple(k.outputs), loop=loop)
+    conflict = dependent_lanes(kernel, loop)
+    if conflict is not None:
+        raise NotScalarizedError(conflict)
+    return BuiltWhile(kernel, k.params)
 
 
 def _builder_of(
     node: hlo.While, in_place: set[int], changing: Sequence[int], extents: tuple[int, ...]
-) -> LoopBuilder:
+) -> WhileBuilder:
     """Returns a builder for the condition and the body, in which some carries are in registers."""
     first: dict[int, int] = {}
     count = 0
@@ -431,11 +357,13 @@ def _builder_of(
     def loaded(n: hlo.Node) -> bool:
         if isinstance(n, hlo.Parameter):
             if numbers[n] in in_place and extents:
-                raise NotSunkError("lanes may read elements that other lanes have updated in place")
+                raise NotScalarizedError(
+                    "lanes may read elements that other lanes have updated in place"
+                )
             return n not in carried
         return isinstance(n, hlo.Constant) and n.tensor_type.size != 1
 
-    k = LoopBuilder(extents, loaded, carried)
+    k = WhileBuilder(extents, loaded, carried)
     # The parameters of both regions share the buffers of the carries; equal initial arrays share a
     # buffer.
     same: dict[hlo.Node, int] = {}
@@ -453,23 +381,23 @@ def _builder_of(
     return k
 
 
-def _carry_slots(
-    k: LoopBuilder, i: int, parameter: hlo.Node, result: hlo.Node
-) -> Iterator[tuple[CarrySlot, int]]:
-    """Yields the slot and the next value's statement of each element of carry i in a lane."""
+def _carries_of(
+    k: WhileBuilder, i: int, parameter: hlo.Node, result: hlo.Node
+) -> Iterator[tuple[Carry, int]]:
+    """Yields each element of carry i in a lane, and the statement of its next value."""
     laned = k.is_laned(parameter.shape)
     inner = parameter.shape[1:] if laned else parameter.shape
     for at in itertools.product(*[range(n) for n in inner]):
         index = (*([k.axis(0)] if laned else []), *map(k.fixed, at))
         value = k.value(result, index)
-        slot = CarrySlot(
+        carry = Carry(
             k.param(("start", i)),
             k.param(("finish", i)),
             k.linear(parameter.shape, index),
             parameter.dtype,
             laned,
         )
-        yield slot, value
+        yield carry, value
 
 
 def _dtype_of(param: hlo.Node | Slot, node: hlo.While) -> np.dtype:
@@ -478,125 +406,29 @@ def _dtype_of(param: hlo.Node | Slot, node: hlo.While) -> np.dtype:
     return param.dtype
 
 
-def _condition(k: LoopBuilder, flag: hlo.Node) -> int:
+def _condition(k: WhileBuilder, flag: hlo.Node) -> int:
     if k.rank and isinstance(flag, hlo.Reduce) and flag.fn == "or" and flag.x.shape == k.extents:
         return k.value(flag.x, (k.axis(0),))  # "any" over lanes is evaluated per block of lanes
     return k.value(flag, ())
 
 
-def _store_update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, buffer: Any) -> None:
+def _store_update(k: WhileBuilder, node: hlo.DynamicUpdateSlice, buffer: Any) -> None:
     """Adds stores of the elements of an in-place update."""
     shape = node.update.shape
     lane_axes = [j for j, n in enumerate(shape) if k.rank and n == k.extents[0]]
     axis = lane_axes[0] if lane_axes else None
     sizes = [1 if j == axis else n for j, n in enumerate(shape)]
     if math.prod(sizes) > COSTS.max_carried or (k.rank and axis is None):
-        raise NotSunkError("an update in place is too large")
+        raise NotScalarizedError("an update in place is too large")
     starts = [
         None if n == size else clamped_start(k, k.value(s, ()), n - size)
         for s, n, size in zip(node.starts, node.x.shape, shape, strict=True)
     ]
     if axis is not None and starts[axis] is not None:
-        raise NotSunkError("lanes may write to the same elements in different iterations")
+        raise NotScalarizedError("lanes may write to the same elements in different iterations")
     for at in itertools.product(*[range(n) for n in sizes]):
         index = [k.axis(0) if j == axis else k.fixed(a) for j, a in enumerate(at)]
         value = k.value(node.update, tuple(index))
         moved = [i if s is None else shifted(k, i, s) for i, s in zip(index, starts, strict=True)]
         k.node = node
         k.store(buffer, k.linear(node.x.shape, tuple(moved)), value)
-
-
-def varying(kernel: LoopKernel) -> list[bool]:
-    """Returns, for each statement, whether its value can differ between lanes."""
-    out: list[bool] = []
-    for s in kernel.body:
-        match s:
-            case LoopCarried():
-                out.append(s.varies)
-            case ir.Const():
-                out.append(False)
-            case ir.Call():
-                out.append(any(out[a] for a in s.args))
-            case _:
-                out.append(any(s.index.coefficients) or any(out[t] for t, _ in s.index.terms))
-    return out
-
-
-def changing_statements(kernel: LoopKernel) -> list[bool]:
-    """Returns, for each statement, whether its value can differ between iterations."""
-    written = {o.param for o in kernel.outputs}
-    out: list[bool] = []
-    for s in kernel.body:
-        match s:
-            case LoopCarried():
-                out.append(True)
-            case ir.Const():
-                out.append(False)
-            case ir.Call():
-                out.append(any(out[a] for a in s.args))
-            case ir.Load():
-                out.append(s.param in written or any(out[t] for t, _ in s.index.terms))
-            case _:
-                out.append(any(out[t] for t, _ in s.index.terms))
-    return out
-
-
-def counted_by(kernel: LoopKernel) -> tuple[int, int] | None:
-    """Returns (carried scalar, statement of its bound) of a counted loop, or None for other loops.
-
-    The scalar is the same in all lanes and increases by a positive constant in each iteration, and
-    the loop continues while it is less than the bound, which is loop-invariant.
-    """
-    body = kernel.body
-    condition = body[kernel.condition]
-    if not isinstance(condition, ir.Call) or condition.fn != "lt":
-        return None
-    counter = body[condition.args[0]]
-    if (
-        not isinstance(counter, LoopCarried)
-        or counter.varies
-        or counter.dtype not in (_INT32, _INT64)
-    ):
-        return None
-    if varying(kernel)[condition.args[1]] or changing_statements(kernel)[condition.args[1]]:
-        return None
-    step = body[kernel.next_values[counter.index]]
-    if not isinstance(step, ir.Call) or step.fn != "add":
-        return None
-    grown, by = (body[a] for a in step.args)
-    if grown is not counter or not isinstance(by, ir.Const) or by.value <= 0:
-        return None
-    return counter.index, condition.args[1]
-
-
-def check_uniform(kernel: LoopKernel) -> None:
-    """Raises NotSunkError unless the lanes are independent of each other."""
-    varies = varying(kernel)
-    if varies[kernel.condition]:
-        _check_frozen(kernel)
-    for place, statement in zip(kernel.carried, kernel.next_values, strict=True):
-        if varies[statement] and not place.varies:
-            raise NotSunkError("a scalar shared by all lanes becomes per-lane")
-    for o in kernel.outputs:
-        if any(varies[t] for t, _ in o.index.terms):
-            raise NotSunkError("lanes write to data-dependent positions")
-
-
-def _check_frozen(kernel: LoopKernel) -> None:
-    """Raises NotSunkError unless a lane whose condition is false keeps its carries.
-
-    Other lanes of its block can need more iterations.
-    """
-    if kernel.outputs:
-        raise NotSunkError("lanes write after their loop has ended")
-    for i, statement in enumerate(kernel.next_values):
-        s = kernel.body[statement]
-        kept = (
-            isinstance(s, ir.Call)
-            and s.fn == "select"
-            and s.args[0] == kernel.condition
-            and isinstance(old := kernel.body[s.args[2]], LoopCarried)
-            and old.index == i
-        )
-        if not kept or not kernel.carried[i].varies:
-            raise NotSunkError("a lane changes after its loop has ended")

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from tests.compiler.written import call, loaded
 
-from jitney.compiler.codegen.kernel_key import ANY_RANGE
-from jitney.compiler.codegen.loop import LoopWriter, loop_key
-from jitney.compiler.kernels import ir
-from jitney.compiler.kernels.ir import Affine
-from jitney.compiler.kernels.loop_kernel import CarrySlot, LoopCarried, LoopKernel
+from jitney.compiler.codegen.kernel import KernelWriter
+from jitney.compiler.codegen.kernel_key import ANY_RANGE, content_key
+from jitney.compiler.kernels import interpret, ir
+from jitney.compiler.kernels.ir import Affine, Carried, Carry, While
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import host
 from jitney.core.util.record import replace
@@ -19,7 +18,7 @@ LANES, ONCE = Affine(0, (1,)), Affine(0, (0,))
 
 def compiled(kernel):
     shared = Emitter(host())
-    text = LoopWriter(kernel, host(), "k", shared, ANY_RANGE).text()
+    text = KernelWriter(kernel, host(), "k", shared, ANY_RANGE).text()
     return loaded(f"{text}\n{shared.module_text()}", shared.outlined)
 
 
@@ -35,15 +34,16 @@ def collatz(lanes):
         return ir.Const(np.asarray(value, I32))
 
     body = (
-        LoopCarried(0, I32, True), LoopCarried(1, I32, True), number(1), number(2), number(3),
+        Carried(0, I32, True), Carried(1, I32, True), number(1), number(2), number(3),
         ir.Call("ne", (0, 2), BOOL),
         ir.Call("rem", (0, 3), I32), ir.Call("eq", (6, 2), BOOL), ir.Call("div", (0, 3), I32),
         ir.Call("mul", (0, 4), I32), ir.Call("add", (9, 2), I32), ir.Call("select", (7, 10, 8), I32),
         ir.Call("select", (5, 11, 0), I32),  # a lane that has ended stays
         ir.Call("add", (1, 2), I32), ir.Call("select", (5, 13, 1), I32),
     )  # fmt: skip
-    slots = (CarrySlot(0, 1, LANES, I32, True), CarrySlot(2, 3, LANES, I32, True))
-    return LoopKernel((lanes,), (I32,) * 4, slots, body, 5, (12, 14), (), trips=1)
+    slots = (Carry(0, 1, LANES, I32, True), Carry(2, 3, LANES, I32, True))
+    loop = While(slots, 5, (12, 14), trips=1)
+    return ir.Kernel((lanes,), 0, (I32,) * 4, body, (), loop=loop)
 
 
 @pytest.mark.parametrize("n", [1, 16, 21])
@@ -59,6 +59,9 @@ def test_lanes_end_one_by_one(n):
         expected.append(steps)
     np.testing.assert_array_equal(count, [*expected, -7])
     np.testing.assert_array_equal(last, np.ones(n))
+    interpreted = np.zeros(n, np.int32)
+    interpret.run(collatz(n), [x, last, start, interpreted])
+    np.testing.assert_array_equal(interpreted, expected)
 
 
 def summing(trips):
@@ -69,16 +72,17 @@ def summing(trips):
 
     here = Affine(0, (), ((0, 1),))
     body = (
-        LoopCarried(0, I32, False), LoopCarried(1, F32, False), number(10),
+        Carried(0, I32, False), Carried(1, F32, False), number(10),
         ir.Call("lt", (0, 2), BOOL), number(1), ir.Call("add", (0, 4), I32),
         ir.Load(4, here, F32), ir.Call("add", (1, 6), F32),
     )  # fmt: skip
     slots = (
-        CarrySlot(0, 1, Affine(0, ()), I32, False),
-        CarrySlot(2, 3, Affine(0, ()), F32, False),
+        Carry(0, 1, Affine(0, ()), I32, False),
+        Carry(2, 3, Affine(0, ()), F32, False),
     )
     store = (ir.Store(5, here, 7),)
-    return LoopKernel((), (I32, I32, F32, F32, F32, F32), slots, body, 3, (5, 7), store, trips)
+    params = (I32, I32, F32, F32, F32, F32)
+    return ir.Kernel((), 0, params, body, store, loop=While(slots, 3, (5, 7), trips))
 
 
 def test_iterations_store_and_the_carry_is_written_at_the_end():
@@ -90,8 +94,10 @@ def test_iterations_store_and_the_carry_is_written_at_the_end():
 
 
 def test_the_number_of_lanes_is_a_parameter_of_the_code():
-    assert loop_key(collatz(5)) == loop_key(collatz(500))
+    assert content_key(collatz(5)) == content_key(collatz(500))
     kernel = summing(10)
-    assert loop_key(kernel) != loop_key(replace(kernel, condition=0))
-    assert loop_key(kernel) != loop_key(summing(None))  # it polls
-    assert loop_key(kernel) != loop_key(replace(kernel, outputs=()))
+    assert content_key(kernel) != content_key(
+        replace(kernel, loop=replace(kernel.loop, condition=0))
+    )
+    assert content_key(kernel) != content_key(summing(None))  # it polls
+    assert content_key(kernel) != content_key(replace(kernel, outputs=()))
