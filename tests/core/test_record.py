@@ -104,3 +104,19 @@ def test_text_and_matching():
     match Point(1, 8):
         case Point(a, b):
             assert (a, b) == (1, 8)
+
+
+def test_records_with_many_fields():
+    names = [f"f{i}" for i in range(100)]
+    annotations = {"first": int, **dict.fromkeys(names, int), "items": list[int]}
+    space = {"__annotations__": annotations, **dict.fromkeys(names, 7)}
+    Large: Any = record(frozen=True)(
+        type("Large", (), {**space, "items": field(default_factory=list)})
+    )
+    x, y = Large(1, f99=8), Large(first=1)
+    assert (x.first, x.f0, x.f99, y.f99) == (1, 7, 8, 7)
+    assert x.items == [] and x.items is not y.items
+    assert replace(x, f99=7) == y != x
+    for args, kwargs in [((), {}), ((1,), {"first": 2}), ((1,), {"other": 2}), ((0,) * 200, {})]:
+        with pytest.raises(TypeError, match="needs each of its fields once"):
+            Large(*args, **kwargs)

@@ -1,36 +1,29 @@
-"""Compiles the text of LLVM modules to machine code. This is the only module that imports llvmlite.
+"""Compiles the text of LLVM modules to machine code.
 
 The code of modules is vectorized explicitly. Of LLVM's middle end, only those passes run on which
 code generation relies: helpers are inlined, and stack slots are promoted to registers.
 
 LLVM emits an object file, which the runtime's loader maps into memory (`set_loader`). This takes a
 few pages, whereas one of LLVM's execution engines takes most of a megabyte, and the file can be
-stored. Without a loader, an execution engine is used.
+stored. Without a loader, an execution engine is used (`execution_engine`).
 
 Several threads can compile modules concurrently, each with a separate LLVM context and target
-machine. llvmlite has a lock that allows only one thread at a time to call LLVM. The function that
-takes nearly all of the time is therefore called without this lock.
-
-LLVM's objects are used and closed in code that signals do not interrupt (`core.util.shielded`). A
-module is closed before its context. No object is left to the garbage collector, which does not
-guarantee any order.
+machine. LLVM's objects are used and disposed of in code that signals do not interrupt
+(`core.util.shielded`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from jitney.compiler.llvm import binding
 from jitney.compiler.llvm.target import Target, host
 from jitney.core.settings import caches, compile_progress
 from jitney.core.util import forking, shielded
-
-if TYPE_CHECKING:
-    import llvmlite.binding as llvm
 
 
 class Image(Protocol):
@@ -62,33 +55,19 @@ class _Library:
     """LLVM, initialized once, with its target machines."""
 
     def __init__(self, target: Target) -> None:
-        # Imported here: loading LLVM takes tens of milliseconds, and importing jitney must not.
-        import llvmlite.binding as llvm
-
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
+        functions = binding.functions()
+        functions.InitializeNativeTarget()
+        functions.InitializeNativeAsmPrinter()
         if not target.is_x86:
-            llvm.initialize_native_asmparser()  # clocks are read by inline assembly
-        self.llvm = llvm
+            functions.InitializeNativeAsmParser()  # clocks are read by inline assembly
         self.target = target
-        self.triple = llvm.Target.from_triple(target.triple)
-        machine = self._new_machine("pic", "small")
-        self.layout = str(machine.target_data)
         # The idle target machines, by level.
-        self._machines: defaultdict[int, list[llvm.TargetMachine]] = defaultdict(list)
-        self._machines[DEFAULT_LEVEL].append(machine)
-        self._emit = _unlocked_emit()
+        self._machines: defaultdict[int, list[binding.TargetMachine]] = defaultdict(list)
+        self._machines[DEFAULT_LEVEL].append(self._new_machine(DEFAULT_LEVEL))
 
-    def _new_machine(
-        self, reloc: str, codemodel: str, level: int = DEFAULT_LEVEL
-    ) -> llvm.TargetMachine:
-        return self.triple.create_target_machine(
-            cpu=self.target.cpu,
-            features=self.target.feature_text,
-            opt=level,
-            reloc=reloc,
-            codemodel=codemodel,
-        )
+    def _new_machine(self, level: int) -> binding.TargetMachine:
+        target = self.target
+        return binding.TargetMachine(target.triple, target.cpu, target.feature_text, level)
 
     def object(self, text: str, level: int = DEFAULT_LEVEL) -> bytes:
         """Compiles a module to an object file; several threads can call this concurrently."""
@@ -96,116 +75,16 @@ class _Library:
         try:
             machine = machines.pop()
         except IndexError:
-            machine = self._new_machine("pic", "small", level)
+            machine = self._new_machine(level)
         try:
-            with (
-                self.llvm.create_context() as context,
-                self.module(text, machine, context) as module,
-            ):
-                return self._emit(machine, module)
+            return machine.object(text)
         finally:
             machines.append(machine)
 
     def assembly(self, text: str, level: int) -> str:
         """Returns the assembly of a module."""
-        with (
-            self._new_machine("pic", "small", level) as machine,
-            self.llvm.create_context() as context,
-            self.module(text, machine, context) as module,
-        ):
-            return machine.emit_assembly(module)
-
-    def module(
-        self, text: str, machine: llvm.TargetMachine, context: llvm.ContextRef | None
-    ) -> llvm.ModuleRef:
-        """Parses a module, inlines helpers, and promotes stack slots to registers.
-
-        If this raises an exception, the module is closed, so that nothing is left in `context`.
-        """
-        module = self.llvm.parse_assembly(text, context)
-        try:
-            module.triple = self.target.triple
-            module.data_layout = self.layout
-            # A pass builder caches analyses of a module, so each module has a separate one.
-            options = self.llvm.create_pipeline_tuning_options(speed_level=1)
-            with (
-                options,
-                self.llvm.create_new_module_pass_manager() as passes,
-                self.llvm.create_pass_builder(machine, options) as builder,
-            ):
-                passes.add_always_inliner_pass()
-                passes.add_sroa_pass()
-                passes.run(module, builder)
-        except BaseException:
-            module.close()
-            raise
-        return module
-
-    def engine(self, text: str, known: Mapping[str, int]) -> _EngineImage:
-        """Loads a module by an LLVM execution engine, which owns a separate target machine."""
-        while _abandoned:
-            _abandoned.pop().close()
-        with contextlib.ExitStack() as owned:  # until the engine owns them
-            machine = owned.enter_context(self._new_machine("default", "jitdefault"))
-            module = owned.enter_context(
-                self.module(text, machine, None)
-            )  # in LLVM's global context
-            engine = self.llvm.create_mcjit_compiler(module, machine)
-            owned.pop_all()
-        for symbol in (*module.functions, *module.global_variables):
-            if symbol.name in known:
-                engine.add_global_mapping(symbol, known[symbol.name])
-        sizes: list[int] = []
-        engine.set_object_cache(lambda _, code: sizes.append(len(code)))
-        engine.finalize_object()
-        defined = [f.name for f in module.functions if not f.is_declaration]
-        places = {name: engine.get_function_address(name) for name in defined}
-        return _EngineImage(engine, places, sum(sizes))
-
-
-def _unlocked_emit() -> Callable[[llvm.TargetMachine, llvm.ModuleRef], bytes]:
-    """Returns a version of `TargetMachine.emit_object` without llvmlite's lock.
-
-    Each module must have a separate context.
-    """
-    from llvmlite.binding import ffi
-
-    library = ctypes.CDLL(ffi.lib._name, handle=ffi.lib._handle)  # releases the GIL
-    emit = library.LLVMPY_TargetMachineEmitToMemory
-    emit.argtypes = [
-        ffi.LLVMTargetMachineRef, ffi.LLVMModuleRef, ctypes.c_int, ctypes.POINTER(ctypes.c_char_p),
-    ]  # fmt: skip
-    emit.restype = ffi.LLVMMemoryBufferRef
-
-    def emit_object(machine: llvm.TargetMachine, module: llvm.ModuleRef) -> bytes:
-        with ffi.OutputString() as error:
-            memory = emit(machine, module, True, error)
-            if not memory:
-                raise RuntimeError(str(error))
-        try:
-            size = ffi.lib.LLVMPY_GetBufferSize(memory)
-            return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(memory), size)
-        finally:
-            ffi.lib.LLVMPY_DisposeMemoryBuffer(memory)
-
-    return emit_object
-
-
-# Engines whose code is no longer used. The next thread that uses LLVM closes them.
-_abandoned: list[llvm.ExecutionEngine] = []
-
-
-class _EngineImage:
-    """Machine code that is owned by an LLVM execution engine."""
-
-    def __init__(self, engine: llvm.ExecutionEngine, functions: dict[str, int], size: int) -> None:
-        self._engine = engine
-        self.functions = functions
-        self.size = size
-
-    # The list is an argument, since global variables may have been deleted at interpreter shutdown.
-    def __del__(self, abandoned: list[llvm.ExecutionEngine] = _abandoned) -> None:
-        abandoned.append(self._engine)
+        with contextlib.closing(self._new_machine(level)) as machine:
+            return machine.assembly(text)
 
 
 @lru_cache(maxsize=1)
@@ -308,8 +187,10 @@ def load(emitted: str | bytes, known: Mapping[str, int], calls: Mapping[str, Cod
       ValueError: if the code is damaged, is for another machine, or needs an unknown symbol.
     """
     if isinstance(emitted, str):
+        from jitney.compiler.llvm import execution_engine  # imports llvmlite
+
         with forking.llvm:
-            return Code(shielded.call(lambda: library().engine(emitted, known)), None, calls)
+            return Code(shielded.call(lambda: execution_engine.load(emitted, known)), None, calls)
     assert _loader is not None, "no loader is set"
     return Code(_loader(emitted, known), emitted, calls)
 

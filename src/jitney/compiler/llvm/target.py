@@ -1,6 +1,6 @@
 """The capabilities of target machines: vector widths, number of registers, ISA extensions.
 
-A `Target` is plain data. Only `host()` needs llvmlite. Predefined targets, such as `X86_AVX512` and
+A `Target` is plain data. Only `host()` needs LLVM. Predefined targets, such as `X86_AVX512` and
 `NEON`, are used by tests and to print code on any machine.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from jitney.compiler.llvm import binding
 from jitney.compiler.llvm.values import BITS
 from jitney.core.util import shielded
 from jitney.core.util.record import record, replace
@@ -89,7 +90,7 @@ class Target:
 
     @property
     def feature_text(self) -> str:
-        """The features in the format of llvmlite's `create_target_machine(features=...)`."""
+        """The features in the format of LLVM, such as "+avx2,-avx512f"."""
         has = [f"+{name}" for name in sorted(self.features)]
         return ",".join([*has, *(f"-{name}" for name in sorted(self.absent))])
 
@@ -125,15 +126,12 @@ def host() -> Target:
 
 
 def _host() -> Target:
-    # Imported here: loading LLVM takes tens of milliseconds, and importing jitney must not.
-    import llvmlite.binding as llvm
-
-    triple = llvm.get_process_triple()
-    found = llvm.get_host_cpu_features()
+    triple = binding.process_triple()
+    found = binding.cpu_features()
     features = frozenset(name for name, has in found.items() if has)
     return Target(
         triple,
-        llvm.get_host_cpu_name(),
+        binding.cpu_name(),
         features,
         _vector_bits(triple, features),
         frozenset(found) - features,

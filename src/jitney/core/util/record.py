@@ -63,6 +63,11 @@ def replace(x: T, /, **changes: object) -> T:
     return type(x)(**{**values, **changes})
 
 
+# The constructors of records with more fields are not generated: compiling one takes 10 us for each
+# field, and such records are created once or twice.
+_WRITTEN_FIELDS = 60
+
+
 def _make(cls: Any, frozen: bool, eq: bool) -> Any:
     own = tuple(get_annotations(cls))
     space: dict[str, Any] = dict(cls.__dict__)
@@ -93,8 +98,33 @@ def _first_init(
     """Returns a constructor that generates the real one, installs it, and calls it."""
 
     def __init__(self: Any, *args: object, **kwargs: object) -> None:
-        cls.__init__ = init = _write_init(cls, names, defaults, frozen)
+        if len(names) <= _WRITTEN_FIELDS:
+            init = _write_init(cls, names, defaults, frozen)
+        else:
+            init = _general_init(cls, names, defaults)
+        cls.__init__ = init
         init(self, *args, **kwargs)
+
+    return __init__
+
+
+def _general_init(
+    cls: Any, names: tuple[str, ...], defaults: dict[str, Any]
+) -> Callable[..., None]:
+    """Returns a constructor that loops over the fields; see `_WRITTEN_FIELDS`."""
+
+    def __init__(self: Any, *args: object, **kwargs: object) -> None:
+        given = dict(zip(names, args, strict=False))
+        values = {**defaults, **given, **kwargs}
+        wrong = {*given} & {*kwargs} | {*names} ^ {*values}
+        if wrong or len(args) > len(names):
+            what = ", ".join(sorted(wrong)) or f"{len(args)} values"
+            raise TypeError(f"{cls.__qualname__}() needs each of its fields once; wrong: {what}")
+        for name, value in values.items():
+            value = value.make() if isinstance(value, _Factory) else value
+            getattr(cls, name).__set__(self, value)
+        if hasattr(cls, "__post_init__"):
+            self.__post_init__()
 
     return __init__
 

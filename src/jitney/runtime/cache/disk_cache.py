@@ -36,7 +36,7 @@ from jitney.compiler.codegen.linking import CompiledProgram, Links
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.digest import blake2b
 from jitney.compiler.input_output_alias import InputOutputAlias
-from jitney.compiler.llvm import engine
+from jitney.compiler.llvm import binding, engine
 from jitney.compiler.tensor_type import parse_type
 from jitney.core.settings import config
 from jitney.core.types import dtypes
@@ -116,8 +116,7 @@ def _parts_of_machine() -> Iterator[object]:
     runtime = os.path.dirname(os.path.dirname(__file__))
     for folder in (os.path.join(os.path.dirname(runtime), "compiler"), runtime):
         yield from _stamps(folder)
-    for path in _llvm_files():
-        yield _stamp(path)
+    yield _stamp(binding.library_path())
     try:
         with open("/proc/cpuinfo") as file:
             lines = file.read().partition("\n\n")[0].splitlines()
@@ -141,16 +140,6 @@ def _stamps(folder: str) -> Iterator[object]:
 def _stamp(path: str) -> object:
     status = os.stat(path)
     return path, status.st_size, status.st_mtime_ns
-
-
-def _llvm_files() -> list[str]:
-    """Returns the paths of LLVM's library, found without loading anything."""
-    from importlib.util import find_spec
-
-    spec = find_spec("llvmlite")
-    places = (spec.submodule_search_locations or []) if spec else []
-    folders = [os.path.join(place, "binding") for place in places]
-    return [e.path for f in folders for e in os.scandir(f) if "llvmlite.so" in e.name]
 
 
 # --- reading --------------------------------------------------------------------------------------
