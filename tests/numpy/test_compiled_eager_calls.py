@@ -102,3 +102,31 @@ def test_divisors_and_multiples(fun):
     with jitney.disable_jit():
         by_steps = _bytes(fun(x, y))
     assert _bytes(fun(x, y)) == by_steps
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_cumulative_reductions_are_those_of_jit(name, reverse):
+    x = (1 + 1e-4 * _rng.normal(size=N)).astype(np.float32)
+
+    def accumulated(x):
+        return getattr(jitney.lax, name)(x, reverse=reverse)
+
+    eager = accumulated(jnp.asarray(x))
+    assert _bytes(eager) == _bytes(jitney.jit(accumulated)(x))
+    functions = {"cumsum": np.add, "cumprod": np.multiply, "cumlogsumexp": np.logaddexp}
+    ufunc = functions.get(name, np.maximum if name == "cummax" else np.minimum)
+    turn = -1 if reverse else 1
+    exact = ufunc.accumulate(x[::turn].astype(np.float64))[::turn]
+    np.testing.assert_allclose(eager, exact, rtol=1e-5)
+
+
+def test_large_cumulative_sums_of_other_dtypes():
+    ints = _rng.integers(-(2**31), 2**31 - 1, N, np.int32)
+    assert _bytes(jnp.cumsum(ints)) == _bytes(np.cumsum(ints, dtype=np.int32))
+    pairs = (_rng.normal(size=(N, 2)) + 1j).astype(np.complex64)
+    np.testing.assert_allclose(jnp.cumsum(pairs, 1), np.cumsum(pairs, 1), rtol=1e-6)
+    assert jnp.cumsum(jnp.ones(N, "bfloat16")).dtype == "bfloat16"
+    with_nan = np.ones(N, np.float32)
+    with_nan[5] = np.nan
+    assert np.isnan(jnp.cumsum(with_nan)).sum() == N - 5

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import jitney
+import jitney.numpy as jnp
 from jitney.random.keys import (
     PRNGKey,
     check_key,
@@ -78,3 +79,13 @@ def test_wrong_keys(call, error, message):
 def test_raw_keys_can_be_refused():
     with jitney.legacy_prng_key("error"), pytest.raises(ValueError, match="legacy key"):
         split(np.zeros(2, np.uint32))
+
+
+@pytest.mark.parametrize("name", ["max", "min", "nanmax", "sort", "argsort", "argmax", "unique"])
+def test_keys_have_no_order(name):
+    keys, function = split(key(0), 3), getattr(jnp, name)
+    for call in (function, jitney.jit(function)):
+        with pytest.raises((TypeError, jitney.errors.ConcretizationTypeError)):
+            call(keys)
+    with pytest.raises(TypeError, match="in max: operand 0 must be integer"):
+        jnp.maximum(keys, keys)

@@ -30,6 +30,7 @@ from jitney.primitives.elementwise.families import (
     FLOAT,
     INEXACT,
     INTEGER,
+    NOT_KEYS,
     NUMERIC,
     REAL,
     binary,
@@ -100,7 +101,7 @@ rem_p, rem = binary(
 )
 max_p, max = binary(  # noqa: A001
     "max",
-    None,
+    NOT_KEYS,
     """Computes the elementwise maximum; NaN if either element is NaN.
 
     Example:
@@ -110,7 +111,7 @@ max_p, max = binary(  # noqa: A001
 )
 min_p, min = binary(  # noqa: A001
     "min",
-    None,
+    NOT_KEYS,
     """Computes the elementwise minimum; NaN if either element is NaN.
 
     Example:

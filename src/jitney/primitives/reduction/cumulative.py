@@ -15,6 +15,7 @@ from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import binary, families, taylor, unary
 from jitney.primitives.elementwise.compare import eq
+from jitney.primitives.elementwise.compiled_rules import compile_large
 from jitney.transforms import jet
 from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.zero import Zero
@@ -75,6 +76,8 @@ def _cumulative(
         if fn == "logaddexp" and x.dtype.kind == "c":
             x = scalar.function(fn)(x, _minus_infinity(x.dtype))
         return reduction.cumulative(x, fn, axis, reverse)
+
+    compile_large(prim)
 
     @prim.lower
     def lower_rule(b: Builder, x: Node, *, axis: int, reverse: bool) -> Node:

@@ -122,8 +122,9 @@ def _monoid(
             )
         _check_axes(axes, x)
         if not families.is_accepted(x.dtype, accepts):
+            kinds = "numeric" if accepts == families.NUMERIC else "numeric or boolean"
             raise TypeError(
-                f"{name}: the operand must be numeric, but is {dtypes.long_name(x.dtype)}"
+                f"{name}: the operand must be {kinds}, but is {dtypes.long_name(x.dtype)}"
             )
         return x.update(shape=_without(x.shape, axes))
 
@@ -187,7 +188,7 @@ reduce_prod_p, reduce_prod = _monoid(
 reduce_max_p, reduce_max = _monoid(
     "reduce_max",
     "max",
-    None,
+    families.NOT_KEYS,
     """Computes the maximum over `axes`, which is NaN if an element is NaN.
 
     Example:
@@ -198,7 +199,7 @@ reduce_max_p, reduce_max = _monoid(
 reduce_min_p, reduce_min = _monoid(
     "reduce_min",
     "min",
-    None,
+    families.NOT_KEYS,
     "Computes the minimum over `axes`, which is NaN if an element is NaN.",
 )
 reduce_and_p, reduce_and = _monoid(

@@ -35,6 +35,12 @@ def _sort_abstract(
     if any(a.shape != avals[0].shape for a in avals):
         shapes = " ".join(str(a.shape) for a in avals)
         raise TypeError(f"lax.sort: all operands must have the same shape, but have {shapes}")
+    for i, a in enumerate(avals[:num_keys]):
+        if not families.is_accepted(a.dtype, families.NOT_KEYS):
+            raise TypeError(
+                f"lax.sort: operand {i} determines the order, so it must be numeric or boolean, "
+                f"but is {dtypes.long_name(a.dtype)}. Instead: sort jax.random.key_data(x)"
+            )
     return [shaped_array(a.shape, a.dtype, a.weak_type) for a in avals]
 
 
