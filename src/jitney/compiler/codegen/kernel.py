@@ -18,11 +18,11 @@ from collections.abc import Callable
 
 from jitney.compiler.codegen import access, polls
 from jitney.compiler.codegen.accumulators import Accumulators
+from jitney.compiler.codegen.carried_loop import write_loop
 from jitney.compiler.codegen.kernel_costs import is_tile, lanes_hint
 from jitney.compiler.codegen.kernel_key import Range
 from jitney.compiler.codegen.statements import StatementWriter
 from jitney.compiler.codegen.transposed_blocks import TransposedBlocks
-from jitney.compiler.codegen.while_loop import write_while
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.schedule import outermost
@@ -126,7 +126,7 @@ class KernelWriter(StatementWriter):
         """Writes the loops from `position` inwards, with the outputs in the innermost loop."""
         if position == len(self.order):
             if self.kernel.loop is not None:
-                write_while(self, self.kernel.loop)
+                write_loop(self, self.kernel.loop)
                 return
             for j, o in enumerate(self.kernel.outputs):
                 if isinstance(o, ir.Store):

@@ -13,7 +13,7 @@ from jitney.compiler.llvm.values import Value
 from jitney.compiler.scalar.convert import convert
 
 
-def write_while(w: StatementWriter, loop: ir.While) -> None:
+def write_loop(w: StatementWriter, loop: ir.While) -> None:
     """Writes `loop`, that of the kernel of `w`, at the point or vector of points of `w`.
 
     All statements that do not depend on the loop have been written.
