@@ -29,7 +29,7 @@ from jitney.core.util import lazy
 from jitney.runtime import native_setup
 from jitney.runtime.devices import client
 from jitney.runtime.execution import eager
-from jitney.runtime.features import interceptors
+from jitney.runtime.features import every_feature
 from jitney.transforms import discharge, key_words, lojax
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def install() -> None:
     eager.use_lowering(lojax.run_lowered)
     eager.use_terms(_call_with_terms)
     dtypes.keys_of_words.installs(key_words.install)
-    interceptors.install()
+    every_feature.install()
 
 
 class _PartTypes:

@@ -4,7 +4,7 @@ The type rule of a primitive, which is memoized, runs first and raises errors to
 reference implementation runs immediately. Primitives without a reference implementation, such as
 calls of programs, and operations on arrays with more axes than NumPy supports, are compiled as
 programs of one equation.
-Features that observe operations are in `runtime/features/interceptors.py`.
+Features that observe operations are in `runtime/features`.
 """
 
 # `ArrayImpl._data` and `_value` are private to the package.

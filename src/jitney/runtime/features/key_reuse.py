@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,12 @@ import numpy as np
 from jitney.core.program.key_reuse import KeyUse, Mask, is_key, reused, use_of, use_of_program
 from jitney.core.settings import config
 from jitney.core.source import source_info
+from jitney.core.tracing.trace import intercept_evaluation
 from jitney.core.types.avals import get_aval
 from jitney.runtime.arrays.array import ArrayImpl
+from jitney.runtime.execution import call_interceptors
+from jitney.runtime.execution.call_interceptors import ProgramCall
+from jitney.runtime.execution.eager import EvalTrace
 
 if TYPE_CHECKING:
     from jitney.core.program.jaxpr import ClosedJaxpr
@@ -117,3 +122,50 @@ def watch_program(
     """
     use = use_of_program(closed.jaxpr)
     return _watched(f"jit({name})", use, [*leaves, *closed.consts], run)
+
+
+class KeyReuseChecks(EvalTrace):
+    """A trace that records which keys operations use (`jax_debug_key_reuse`)."""
+
+    __slots__ = ()
+
+    def process_primitive(
+        self,
+        primitive: Primitive,
+        args: Sequence[Value],
+        params: dict[str, Any],
+        built_in: bool = False,
+    ) -> object:
+        evaluate = partial(super().process_primitive, primitive, args, params, built_in)
+        if not is_on():
+            return evaluate()
+        return watch_operation(primitive, args, params, evaluate)
+
+
+class KeyReuseInCalls:
+    """An interceptor that records which keys programs use (`jax_debug_key_reuse`)."""
+
+    def is_on(self) -> bool:
+        """See `CallInterceptor`."""
+        return config.debug_key_reuse.value
+
+    def intercept(
+        self, call: ProgramCall, proceed: Callable[[], list[ArrayImpl]]
+    ) -> list[ArrayImpl]:
+        """See `CallInterceptor`."""
+        if not is_on():  # a part of an operation that is checked as a whole
+            return proceed()
+        return watch_program(call.closed, call.leaves, call.name, proceed)
+
+
+_IN_CALLS = KeyReuseInCalls()
+
+
+def _start() -> None:
+    intercept_evaluation(KeyReuseChecks)
+    call_interceptors.features.install(_IN_CALLS)
+
+
+def install() -> None:
+    """Registers the checks, which start when the option is first set."""
+    config.key_reuse_checks.installs(_start)

@@ -10,18 +10,26 @@ reads the data of arrays in place, so there is nothing to guard in that directio
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.core.diagnostics.errors import JaxRuntimeError
 from jitney.core.settings import config
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.tracing.trace import intercept_evaluation, state
 from jitney.core.types.avals import get_aval
+from jitney.runtime.arrays import array_interceptors
 from jitney.runtime.arrays.array import ArrayImpl
+from jitney.runtime.arrays.array_interceptors import ArrayInterceptor
 from jitney.runtime.devices import client
 from jitney.runtime.devices.sharding import SingleDeviceSharding
+from jitney.runtime.execution import call_interceptors
+from jitney.runtime.execution.call_interceptors import ProgramCall
+from jitney.runtime.execution.eager import EvalTrace, evaluator_for
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
+    from jitney.core.typing import Value
     from jitney.runtime.execution.assignment import Assignment
 
 _log = logging.getLogger(__name__)
@@ -107,3 +115,62 @@ def _guard(
     raise JaxRuntimeError(
         f"INVALID_ARGUMENT: Disallowed {description}. {option.name} is {mode!r}: {cure}"
     )
+
+
+class TransferGuards(EvalTrace):
+    """A trace that guards transfers of operands that are not arrays (`jax_transfer_guard`)."""
+
+    __slots__ = ()
+
+    def process_primitive(
+        self,
+        primitive: Primitive,
+        args: Sequence[Value],
+        params: dict[str, Any],
+        built_in: bool = False,
+    ) -> object:
+        if primitive.user_impl is None or built_in:
+            for x in args:
+                if type(x) is not ArrayImpl and evaluator_for(x) is None:
+                    check_operand(x, str(primitive))
+        return super().process_primitive(primitive, args, params, built_in)
+
+
+class GuardsOfCalls:
+    """An interceptor that guards transfers of operands of programs (`jax_transfer_guard`)."""
+
+    def is_on(self) -> bool:
+        """See `CallInterceptor`."""
+        return is_on()
+
+    def intercept(
+        self, call: ProgramCall, proceed: Callable[[], list[ArrayImpl]]
+    ) -> list[ArrayImpl]:
+        """See `CallInterceptor`."""
+        check_operands(call.leaves, call.assignment, f"jit({call.name})")
+        return proceed()
+
+
+class GuardsOfArrays(ArrayInterceptor):
+    """An interceptor that guards transfers of values that become arrays (`jax_transfer_guard`)."""
+
+    def check_from_host(self, x: object, what: str) -> None:
+        if state.trace is state.eval_trace:
+            check_operand(x, what)
+
+    def check_put(self, x: object, where: Sharding | None) -> None:
+        check_put(x, where)
+
+
+_OF_CALLS, _OF_ARRAYS = GuardsOfCalls(), GuardsOfArrays()
+
+
+def _start() -> None:
+    intercept_evaluation(TransferGuards)
+    call_interceptors.features.install(_OF_CALLS)
+    array_interceptors.features.install(_OF_ARRAYS)
+
+
+def install() -> None:
+    """Registers the guards, which start when one of their options is first set."""
+    config.transfer_checks.installs(_start)
