@@ -109,9 +109,10 @@ def test_an_interrupt_leaves_nothing_in_force(name: str) -> None:
 
 
 # Contexts in Python: what they end is not state, or is a file's, a part of a process's exchange, what
-# listens to compilations (`collect`, `profile`), or a variable of the environment (`common`).
+# listens to compilations (`collect`, `profile`), a variable of the environment (`common`), or an object
+# of LLVM, in code that signals do not interrupt (`binding`).
 IN_PYTHON = {
-    "collect.py", "common.py", "compile_log.py", "disk_cache.py", "multihost_utils.py",
+    "binding.py", "collect.py", "common.py", "compile_log.py", "disk_cache.py", "multihost_utils.py",
     "private_files.py", "process_programs.py", "profile.py", "profiler.py",
 }  # fmt: skip
 
