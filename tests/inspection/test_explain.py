@@ -33,11 +33,13 @@ def test_lines_of_a_layer():
 
     text = str(jax.explain(layer)(jnp.ones((30, 20)), jnp.ones((20, 5))))
     line = layer.__code__.co_firstlineno + 1
-    head, place, _, product, values, passes, *_, last = text.splitlines()
+    head, place, _, product, values, stored, passes, *_, last = text.splitlines()
     assert head == "layer(x: float32[30,20], w: float32[20,5]) -> float32[30,5]"
     assert place.endswith(f"test_explain.py:{line - 1}")
     assert product == f"  1. line {line}: 30x20 @ 20x5 by a kernel (dot)"
     assert values == "     reads x and w; writes `x @ w`; 3.40 kB moved; 6 kflop"
+    why = "because it is the result of a matrix product"
+    assert stored == f"     in memory: `x @ w` in line {line}, float32[30,5] (600 B), {why}"
     assert passes == f"  2. line {line}: one pass over 30x5 (add, tanh)"
     assert last == "  In all 4.60 kB moved, 8.85 kflop, 640 B of temporary memory."
 

@@ -121,6 +121,62 @@ def test_a_value_that_several_steps_read_says_why_it_is_stored():
     assert "would repeat its computation" in stored[0].reason
 
 
+def _reasons(fun, *args) -> dict[str, str]:
+    stored = [v for w in _program(fun, *args).everything() for v in w.stored]
+    return {v.name.text: v.reason for v in stored}
+
+
+@pytest.mark.parametrize(
+    ("fun", "reasons"),
+    [
+        (lambda x: x / jnp.sum(x), {"jnp.sum(x)": "a reduction"}),
+        (lambda x: x + jnp.argmax(x), {"jnp.argmax(x)": "a reduction"}),
+        (lambda x: jnp.sin(x.T @ x), {"x.T @ x": "a matrix product"}),
+        (lambda x: jnp.linalg.qr(x, "r") + 1, {'jnp.linalg.qr(x, "r")': "a library call"}),
+    ],
+)
+def test_results_that_end_a_fusion_say_of_what_they_are_the_result(fun, reasons):
+    found = _reasons(fun, X)
+    for name, of in reasons.items():
+        (reason,) = [why for text, why in found.items() if f"`{name}`" in text]
+        assert reason == f"it is the result of {of}"
+
+
+def test_each_value_between_two_steps_has_a_reason():
+    def normalized(x):
+        y = jnp.tanh(x @ x.T)
+        y = jnp.cumsum(y / y.sum(0), 1)
+        return jnp.sort(y)[:2] @ y.T.reshape(-1, 2)[: y.shape[1]]
+
+    program = _program(normalized, X)
+    stored = {v.name.label for w in program.everything() for v in w.stored}
+    written = {name for w in program.work for name in w.writes}
+    assert {x for x in written if not x.startswith(("the result", "a carry"))} <= stored
+
+
+def test_strips_are_not_in_memory():
+    def softmax(x):
+        e = jnp.exp(x - x.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+    program = _program(softmax, np.ones((1000, 1000), np.float32))
+    assert program.work[0].kind == "strips"
+    assert not [v for w in program.everything() for v in w.stored]
+
+
+def test_a_reason_does_not_name_the_value_itself():
+    def power(x):
+        for _ in range(3):
+            x = x @ x
+        return x
+
+    program = _program(power, np.ones((300, 300), np.float32))
+    for value in [v for w in program.everything() for v in w.stored]:
+        assert value.name.with_line not in value.reason
+    (first, *_) = program.work
+    assert first.stored[0].reason.startswith("a later operation of the same expression reads")
+
+
 def test_loops_say_how_often_they_run():
     def python_in_loop(x):
         def body(i, x):

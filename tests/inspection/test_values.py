@@ -145,3 +145,39 @@ def test_many_operations_of_one_place():
         return x.sum()
 
     assert _program(jax.grad(long), B).work
+
+
+def test_long_expressions_that_begin_alike_are_cut_where_they_differ():
+    def scaled(x):
+        return jnp.cumsum(jnp.exp(jnp.sin(x) + jnp.cos(x) * x), axis=1) * jnp.cumsum(jnp.exp(jnp.sin(x) + jnp.cos(x) * x), axis=0)  # fmt: skip # noqa: E501
+
+    names = {name for names in _written(scaled, X) for name in names}
+    (exponential,) = [name for name in names if name.startswith("`jnp.exp")]
+    assert exponential == "`jnp.exp(jnp.sin(x) + jnp.cos(x) * x)`"
+    one, other = [name for name in names if name.startswith("`jnp.cumsum")]
+    assert one != other
+    assert {"axis=0" in one, "axis=0" in other} == {True, False}
+
+
+def test_long_expressions_that_begin_otherwise_are_cut():
+    def long(x):
+        e = jnp.exp(jnp.sin(x) + jnp.cos(x) * x - jnp.tanh(x) / 3)
+        return e @ x.T
+
+    names = {name for names in _written(long, X) for name in names}
+    assert "`jnp.exp(jnp.sin(x) + jnp.cos(x) * x  ...`" in names
+
+
+def test_equal_expressions_of_several_lines_say_their_lines():
+    def layers(x, w):
+        x = jnp.tanh(x @ w)
+        return jnp.sin(x @ w)
+
+    first = layers.__code__.co_firstlineno
+    names = [name for names in _written(layers, X, W) for name in names]
+    assert names == [
+        f"`x @ w` in line {first + 1}",
+        "`jnp.tanh(x @ w)`",
+        f"`x @ w` in line {first + 2}",
+        "the result",
+    ]

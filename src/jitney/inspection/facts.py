@@ -337,7 +337,7 @@ class _Reader:
         for buffer, node in zip(written, nodes, strict=True):
             named = self.values.named(node)
             if named is not None:
-                name = f"a carry of line {named.line}" if is_carried else named.text
+                name = f"a carry of line {named.line}" if is_carried else named.label
                 self.names.setdefault(buffer, name)
 
     def _name_carries(self, loop: plans.Loop) -> None:
@@ -359,23 +359,60 @@ class _Reader:
         if not isinstance(step, plans.ComputingStep):
             return values
         _, written = reads_and_writes(step)
-        if written and all(buffer.place == "strip" for buffer in written):
-            return values
-        for node in step.nodes:
+        in_strips = [buffer.place == "strip" for buffer in written]
+        if len(in_strips) != len(step.nodes):
+            in_strips = [bool(written) and all(in_strips)] * len(step.nodes)
+        for node, in_strip in zip(step.nodes, in_strips, strict=True):
             reason = self.plan.stored.get(node)
             types = node.type if isinstance(node.type, tuple) else (node.type,)
             nbytes = sum(t.nbytes for t in types)
-            if reason is not None and nbytes and reason[0] not in (fusion.RESULT, fusion.ALONE):
+            if reason is not None and nbytes and reason[0] != fusion.RESULT and not in_strip:
                 name = ", ".join(map(str, types))
                 called = self.values.named(node) or Named(hlo.word(node))
-                values.append(Stored(source_of(node), called, name, nbytes, self._reason(reason)))
+                why = self._reason(step, node, called, reason)
+                values.append(Stored(source_of(node), called, name, nbytes, why))
         return values
 
-    def _reason(self, reason: fusion.Reason) -> str:
+    def _reason(
+        self, step: plans.Step, node: hlo.Node, called: Named, reason: fusion.Reason
+    ) -> str:
         """Formats a reason, replacing the node that it refers to by the user's expression."""
         text, what = reason
+        if text == fusion.ALONE:
+            result_of = _result_of(step, node)
+            if result_of is not None:
+                return f"it is the result of {result_of}"
+            if what is not node:  # the alias that the decision was about
+                text = fusion.OPERAND
         named = self.values.named(what) if isinstance(what, hlo.Node) else None
-        return fusion.reason_text(reason) if named is None else text.format(named.with_line)
+        if named is None or what is node:
+            return fusion.reason_text((text, what))
+        if named.with_line == called.with_line:
+            return text.format("a later operation of the same expression")
+        return text.format(named.with_line)
+
+
+def _result_of(step: plans.Step, node: hlo.Node) -> str | None:
+    """Returns the kind of operation that stores its result however it is used; None for others."""
+    match step, node:
+        case plans.LibraryCall(), _:
+            return "a library call"
+        case plans.HostCall(), _:
+            return "a Python function"
+        case plans.Collective(), _:
+            return "a collective operation"
+        case _, hlo.Reduce() | hlo.ArgReduce() | hlo.ReduceRegion():
+            return "a reduction"
+        case _, hlo.Cumulative():
+            return "a cumulative reduction"
+        case _, hlo.Dot():
+            return "a matrix product"
+        case _, hlo.Convolution():
+            return "a convolution"
+        case _, hlo.While():
+            return "a loop"
+        case _:
+            return None
 
 
 def _is_part_of(work: Work, other: Work) -> bool:

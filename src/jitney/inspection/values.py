@@ -8,8 +8,10 @@ values that are read.
 
 from __future__ import annotations
 
+import bisect
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -28,7 +30,8 @@ from jitney.inspection.sources import (
     source_of_equation,
 )  # fmt: skip
 
-_EXPRESSION = 40  # maximum length of a shown expression, in characters
+_EXPRESSION = 40  # maximum length of a shown expression, in characters, if others begin otherwise
+_DISTINCT = 12  # characters shown from the first one that differs from other expressions
 _MOST_LOOKED_AT = 200  # maximum number of equations searched for one
 # Each of these equations becomes several nodes, which do not belong to equations of its body.
 _REGIONS = frozenset({"cond", "scan", "while"})
@@ -48,15 +51,26 @@ class Named:
     Attributes:
       text: the name, such as "`x @ w`" or "the cotangent of w".
       line: the source line that computes the value; None for arguments, and if unknown.
+      is_on_several_lines: whether the program contains the same expression on other lines.
     """
 
     text: str
     line: int | None = None
+    is_on_several_lines: bool = False
 
     @property
     def with_line(self) -> str:
         """The name with its line."""
         return self.text if self.line is None else f"{self.text} in line {self.line}"
+
+    @property
+    def label(self) -> str:
+        """The name, with its line if the same expression is on other lines, too."""
+        return self.with_line if self.is_on_several_lines else self.text
+
+    def within(self, words: str) -> Named:
+        """Returns the name of a value that belongs to this one: "the cotangent of w"."""
+        return Named(f"{words} {self.text}", self.line, self.is_on_several_lines)
 
 
 @record
@@ -99,10 +113,38 @@ class _Operation:
         )
 
 
-def quoted(source: Source) -> str:
-    """Returns the shortened expression in backquotes, or its line if the text is unknown."""
-    text = source.text
-    return f"`{shortened(text, _EXPRESSION)}`" if text else f"line {source.line}"
+class Expressions:
+    """The source expressions of a program, which it names so that they can be told apart."""
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self._lines: dict[str, set[tuple[str, int]]] = {}
+        for source in sources:
+            if source.text:
+                self._lines.setdefault(source.text, set()).add((source.file, source.line))
+        self._sorted = sorted(self._lines)
+
+    def named(self, source: Source) -> Named:
+        """Returns the expression in backquotes, with its line.
+
+        It is truncated only after it differs from all other expressions of the program.
+        """
+        text = source.text
+        if not text:
+            return Named(f"line {source.line}", source.line)
+        short = shortened(text, max(_EXPRESSION, self._distinct(text) + _DISTINCT))
+        return Named(f"`{short}`", source.line, len(self._lines.get(text, ())) > 1)
+
+    def _distinct(self, text: str) -> int:
+        """Returns how many characters `text` shares with the expression that begins most alike."""
+        i = bisect.bisect_left(self._sorted, text)
+        around = self._sorted[max(i - 1, 0) : i + 2]
+        return max([_common(text, x) for x in around if x != text], default=0)
+
+
+def _common(text: str, other: str) -> int:
+    """Returns the length of the common prefix of two texts."""
+    differs = (i for i, (a, b) in enumerate(zip(text, other, strict=False)) if a != b)
+    return next(differs, min(len(text), len(other)))
 
 
 class Values:
@@ -116,6 +158,7 @@ class Values:
           arguments: the names of its arguments.
         """
         self._operations: dict[int, list[_Operation]] = {}
+        self._at: dict[Place, JaxprEqn] = {}  # the first equation of each source location
         self._forward: dict[Place, list[_Operation]] = {}
         if jaxpr is None:
             return
@@ -137,13 +180,13 @@ class Values:
             return None
         equation = next(equations_of(node), None)
         noted = self._operations.get(id(equation), ())
+        expression = self._expressions.named(source)
         if any(map(_is_of_several_values, noted)):
-            return Named(f"{hlo.word(node)} in {quoted(source)}", source.line)
-        candidates = {_named_result(x, source) for x in noted}
+            return expression.within(f"{hlo.word(node)} in")
+        candidates = {self._named_result(x, source) for x in noted}
         if len(candidates) == 1:
             return candidates.pop()
-        text = quoted(source)
-        return Named(f"a cotangent in {text}" if source.is_transposed else text, source.line)
+        return expression.within("a cotangent in") if source.is_transposed else expression
 
     # --- reading the program ----------------------------------------------------------------------
 
@@ -158,6 +201,7 @@ class Values:
             at = place
             if isinstance(info, SourceInfo) and info.code is not None:
                 at = id(info.code), info.lasti
+                self._at.setdefault(at, equation)
             answer = is_transposed_by(equation)
             transposed = is_transposed if answer is None else answer
             inputs = [values.get(id(v)) or _value(v) for v in equation.invars]
@@ -183,6 +227,46 @@ class Values:
             value.operation = operation
 
     # --- names ------------------------------------------------------------------------------------
+
+    @cached_property
+    def _expressions(self) -> Expressions:
+        sources = map(source_of_equation, self._at.values())
+        return Expressions([source for source in sources if source is not None])
+
+    def _named_result(self, operation: _Operation, source: Source) -> Named:
+        """Returns the name of the result of an equation."""
+        if not operation.is_transposed:
+            return self._named_forward(operation, source)
+        moved = operation.operands[0] if operation.name in _MOVES else None
+        if moved is not None and moved.is_forward and moved.cotangent_of is None:
+            named = self._named_value(moved)
+            if named is not None and operation.name == "transpose":
+                text = f"{named.text}, transposed"
+                return Named(text, named.line, named.is_on_several_lines)
+        expression = self._expressions.named(source)
+        (result,) = operation.results
+        if not _leaves(result):
+            return expression.within("a cotangent within")
+        primal = None if result.cotangent_of is None else self._named_value(result.cotangent_of)
+        if primal is not None:
+            return primal.within("the cotangent of")
+        return expression.within("the cotangent of an operand of")
+
+    def _named_value(self, value: _Value) -> Named | None:
+        """Returns the name of a forward value; None if unknown."""
+        operation = value.operation
+        if operation is None:
+            return Named(value.argument) if value.argument else None
+        source = source_of_equation(operation.equation)
+        if operation.is_transposed or source is None or not source.text:
+            return None
+        return self._named_forward(operation, source)
+
+    def _named_forward(self, operation: _Operation, source: Source) -> Named:
+        expression = self._expressions.named(source)
+        if any(map(_leaves, operation.results)):
+            return expression
+        return expression.within(f"{operation.name} in")
 
     # --- cotangents -------------------------------------------------------------------------------
 
@@ -250,42 +334,6 @@ def _is_of_several_values(operation: _Operation) -> bool:
         return True
     results = operation.results
     return operation.is_transposed and not (len(results) == 1 and results[0].is_inexact)
-
-
-def _named_result(operation: _Operation, source: Source) -> Named:
-    """Returns the name of the result of an equation."""
-    if not operation.is_transposed:
-        return _named_forward(operation, source)
-    moved = operation.operands[0] if operation.name in _MOVES else None
-    if moved is not None and moved.is_forward and moved.cotangent_of is None:
-        named = _named_value(moved)
-        if named is not None and operation.name == "transpose":
-            return Named(f"{named.text}, transposed", named.line)
-    (result,) = operation.results
-    if not _leaves(result):
-        return Named(f"a cotangent within {quoted(source)}", source.line)
-    primal = None if result.cotangent_of is None else _named_value(result.cotangent_of)
-    if primal is not None:
-        return Named(f"the cotangent of {primal.text}", primal.line)
-    return Named(f"the cotangent of an operand of {quoted(source)}", source.line)
-
-
-def _named_value(value: _Value) -> Named | None:
-    """Returns the name of a forward value; None if unknown."""
-    operation = value.operation
-    if operation is None:
-        return Named(value.argument) if value.argument else None
-    source = source_of_equation(operation.equation)
-    if operation.is_transposed or source is None or not source.text:
-        return None
-    return _named_forward(operation, source)
-
-
-def _named_forward(operation: _Operation, source: Source) -> Named:
-    text = quoted(source)
-    if not any(map(_leaves, operation.results)):
-        text = f"{operation.name} in {text}"
-    return Named(text, source.line)
 
 
 def _leaves(value: _Value) -> bool:
