@@ -89,6 +89,18 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(to.read_text()), f"{target}#{anchor}"
 
 
+LISTS = ["README", "howto", "explanation", "reference", "development", "tutorials/index"]
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_of_pages_name_them_by_their_titles(name: str) -> None:
+    page = DOCS / f"{name}.md"
+    for label, target in re.findall(r"\[([^\]]+)\]\(([\w/]+\.md)\)", page.read_text()):
+        found = re.search(r"^# (.+)$", (page.parent / target).read_text(), re.M)
+        assert found is not None, target
+        assert " ".join(label.split()).lower() == found[1].lower(), target
+
+
 def test_cards_of_the_home_page_link_to_pages() -> None:
     links = re.findall(r"^:link: (.*)$", (DOCS / "index.md").read_text(), re.M)
     assert len(links) == 6
