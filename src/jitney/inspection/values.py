@@ -32,6 +32,7 @@ from jitney.inspection.sources import (
 
 _EXPRESSION = 40  # maximum length of a shown expression, in characters, if others begin otherwise
 _DISTINCT = 12  # characters shown from the first one that differs from other expressions
+_LONGEST = 100  # beyond this length, the common beginning of expressions is truncated, too
 _MOST_LOOKED_AT = 200  # maximum number of equations searched for one
 # Each of these equations becomes several nodes, which do not belong to equations of its body.
 _REGIONS = frozenset({"cond", "scan", "while"})
@@ -126,12 +127,17 @@ class Expressions:
     def named(self, source: Source) -> Named:
         """Returns the expression in backquotes, with its line.
 
-        It is truncated only after it differs from all other expressions of the program.
+        It is truncated only after it differs from all other expressions of the program. If they
+        share a long beginning, that is truncated as well.
         """
         text = source.text
         if not text:
             return Named(f"line {source.line}", source.line)
-        short = shortened(text, max(_EXPRESSION, self._distinct(text) + _DISTINCT))
+        common = self._distinct(text)
+        short = shortened(text, max(_EXPRESSION, common + _DISTINCT))
+        if len(short) > _LONGEST:
+            end = shortened(text[common - _DISTINCT :], _EXPRESSION)
+            short = f"{text[: _EXPRESSION // 2]} ... {end}"
         return Named(f"`{short}`", source.line, len(self._lines.get(text, ())) > 1)
 
     def _distinct(self, text: str) -> int:
