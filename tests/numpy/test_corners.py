@@ -149,6 +149,8 @@ def test_known_positions_out_of_bounds_raise_on_demand():
                 x[index]
             with pytest.raises(IndexError, match=r"there is no index (-4|4|6) along axis"):
                 jitney.jit(lambda a, k=index: a[k])(x)
+        assert np.isnan(x.at[5].get(mode="fill")).all() and not x.at[5].get(mode="clip").any()
+        np.testing.assert_array_equal(x.at[5].set(1.0), x)
 
 
 def test_functions_of_elements_are_equal_and_fixed():

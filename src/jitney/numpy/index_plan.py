@@ -26,7 +26,6 @@ import numpy as np
 from jitney.core.array import Array
 from jitney.core.diagnostics import errors
 from jitney.core.messages import cures, messages
-from jitney.core.settings import config
 from jitney.core.source import user_code
 from jitney.core.symbolic.expressions import DimExpr, index, max_dim, min_dim
 from jitney.core.tracing.trace import Tracer, concrete_value
@@ -163,6 +162,20 @@ class Plan:
     layout: Layout
     together: bool
 
+    def check_static_positions(self) -> None:
+        """Raises IndexError if a static scalar position is out of bounds."""
+        axis = 0
+        for k, (entry, extent) in enumerate(zip(self.entries, self.shape, strict=True)):
+            if k in self.extra_axes:
+                continue
+            if isinstance(entry, Scalar) and entry.is_static:
+                position = int(entry.value)
+                if not -extent <= position < extent:
+                    raise IndexError(
+                        f"x[...]: there is no index {position} along axis {axis} of size {extent}"
+                    )
+            axis += 1
+
     @property
     def has_points(self) -> bool:
         return any(isinstance(e, Points) for e in self.entries)
@@ -258,17 +271,11 @@ def _scalar(item: Index, axis: int, extent: int) -> Scalar:
     """Returns the entry for one position along `axis`, which is static or an array.
 
     Raises:
-      IndexError: if the axis has no elements; with `jax_check_static_indices`, also if a static
-        position is out of bounds.
+      IndexError: if the axis has no elements.
     """
-    entry = Scalar(item)
     if extent == 0:  # (a symbolic size never equals it)
         raise IndexError(f"x[...]: no index is in bounds, as axis {axis} has size 0")
-    if config.check_static_indices.value and entry.is_static:
-        k = int(entry.value)
-        if not -extent <= k < extent:
-            raise IndexError(f"x[...]: there is no index {k} along axis {axis} of size {extent}")
-    return entry
+    return Scalar(item)
 
 
 def _items(index: Index) -> tuple[object, ...]:

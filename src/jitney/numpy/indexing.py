@@ -158,6 +158,8 @@ def get(
     x = as_value(x)
     p = plan(x.shape, index)
     parsed_mode = GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else mode_of(mode)
+    if config.check_static_indices.value and parsed_mode is GatherScatterMode.PROMISE_IN_BOUNDS:
+        p.check_static_positions()
     if not p.has_points and parsed_mode is not GatherScatterMode.FILL_OR_DROP:
         clip = parsed_mode is GatherScatterMode.CLIP
         static = static_entries(p, clip, wrap_negative_indices)
@@ -199,8 +201,8 @@ def mode_of(mode: str | GatherScatterMode | None) -> GatherScatterMode:
         return GatherScatterMode.from_any(mode)
     except ValueError:
         raise ValueError(
-            "x.at[...]: `mode` must be 'clip', 'drop', 'fill', 'promise_in_bounds' or 'wrap', but "
-            f"it is {mode!r}"
+            "x.at[...]: `mode` must be 'clip', 'drop', 'fill' or 'promise_in_bounds', but it is "
+            f"{mode!r}"
         ) from None
 
 
