@@ -41,7 +41,7 @@ OTHERS = {
     "compiler/sorting.py": {
         "_OPERANDS", "_PART", "_PARTS", "_PLACES", "_DIGITS", "_BLOCK", "_POSITIONS",
     },
-    "compiler/tile_products.py": {"_BLOCK", "_ROW"},
+    "compiler/tile_products.py": {"_BLOCK", "_ROW", "DOTS", "TILES"},
     "core/types/avals.py": {"MAX_AXES"},
     "core/profiling/profile_data.py": {"_NS", "_PS"},  # in a microsecond, in a nanosecond
     "core/util/protobuf.py": {"_BITS"},
@@ -87,7 +87,7 @@ COUNTS = """
     register_operation scalar_function half_operation register_margin light_effort saved_per_effort
     unrolled_share short_axis
     light_body lightest_body accumulators tile_rows narrow_tile_rows tile_sums tiled_operand
-    narrow_padding narrow_parts tile_product store_above vectorize_above recomputed_below
+    narrow_padding narrow_parts tile_product dot_product store_above vectorize_above recomputed_below
     recomputed_paths max_access_paths max_parts max_cost loose_arena lane_chunk shortest_vector
     strip_launches strip_detours summed_rows_most convolution_items convolution_partial_sums
     sort_steps transfer fission_gain fission_attempts bounded_steps line_bytes divisions

@@ -120,7 +120,11 @@ class CostModel:
     narrow_parts: int = 8  # maximum BLAS calls, each over a range with exact sums
     # The bytes of the columns by which each block of rows is multiplied: a part of the L2 cache.
     tile_panel: int = threshold(1 << 20, small=1 << 11)
-    tile_product: int = 16  # cycles of one tile instruction
+    # Cycles of the product of two tiles: one instruction of AMX, 256 dot products of AVX-512.
+    tile_product: int = 16
+    dot_product: int = 128
+    # The minimum length of a contracted axis for which packing pays off with AVX-512.
+    dot_terms: int = threshold(32, small=2)
 
     # --- memory: recomputing values instead of storing them (`fusion`, `plan`) ----------------------
 

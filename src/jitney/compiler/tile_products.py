@@ -1,16 +1,20 @@
-"""Declares three library functions for products of narrow dtypes in tile registers.
+"""Declares three library functions for products of narrow dtypes by instructions for them.
 
-`runtime/native/multiply.h` contains them and describes the layout of blocks. This module determines
-their options, and the division of their work into items. The division depends only on sizes, so
-that results do not depend on the number of threads. If the processor has no tile registers,
-`is_native` returns False, and the functions are never called.
+`runtime/native/multiply.h` contains the functions. Operands are laid out in tiles of 16 rows of 64
+bytes, which two sets of instructions multiply: AMX, in tile registers, and the dot products of
+AVX-512 (VNNI for 8-bit integers, BF16 for bfloat16). The best one that the processor has is used.
+If it has none, `is_native` returns False, and the functions are never called.
+
+This module determines the options of the functions, and the division of their work into items. The
+division depends only on sizes, so that results do not depend on the number of threads.
 
     tiles.rows {...}     [batch, m, k] -> [batch, m / 16, k * size / 64, 16, 64 / size]
     tiles.columns {...}  [batch, k, n] -> [batch, n / 16, k * size / 64, 16, 64 / size]
     tiles.product {...}  both          -> [batch, m, n] of int32, or float32 for bfloat16
 
-Sums of integers are exact modulo 2**32. Sums of bfloat16 products are float32 and are rounded after
-each pair of products; subnormal operands and subnormal sums are flushed to zero.
+Sums of integers are exact modulo 2**32. Sums of bfloat16 products are float32. AMX rounds them after
+each pair of products, AVX-512 after each product, and both flush subnormal operands and subnormal
+sums to zero.
 """
 
 from __future__ import annotations
@@ -36,12 +40,19 @@ _KINDS = {
     (_BFLOAT16, _BFLOAT16): 4,
 }  # fmt: skip
 
+# The sets of instructions of `multiply.h`: dot products of AVX-512, and the tile registers of AMX.
+DOTS, TILES = 1, 2
+
 
 def is_native(x: np.dtype, y: np.dtype) -> bool:
-    """Returns whether this processor multiplies operands of these dtypes in tile registers."""
-    if (x, y) not in _KINDS:
-        return False
-    return _Native.address is not None and _Native.address(0) != 0
+    """Returns whether this processor has instructions for products of these dtypes."""
+    return (x, y) in _KINDS and instructions(x) != 0
+
+
+def instructions(x: np.dtype) -> int:
+    """Returns the instructions that multiply operands of dtype `x`: `DOTS`, `TILES`, or 0 if none."""
+    sets = _Native.allowed & _Native.sets(x.itemsize)
+    return TILES if sets & TILES else sets
 
 
 def sum_dtype(x: np.dtype) -> np.dtype:
@@ -135,14 +146,22 @@ def _product(x: np.ndarray, y: np.ndarray, **params: Unpack[_Params]) -> list[np
 
 
 class _Native:
-    """The runtime's machine code: its addresses by index, 0 if there are no tile registers."""
+    """The runtime's machine code; see `_multiply.pyi`.
 
-    address: Callable[[int], int] | None = None
+    Attributes:
+      sets: returns the sets of instructions that the processor has for elements of a size.
+      address: returns the address of a function, given its index and the set of instructions.
+      allowed: the sets that may be used.
+    """
+
+    sets: Callable[[int], int] = lambda size: 0
+    address: Callable[[int, int], int] = lambda which, instructions: 0
+    allowed = DOTS | TILES
 
 
-def use_native(address: Callable[[int], int]) -> None:
-    """Sets the function that returns addresses of machine code; see `_multiply.pyi`."""
-    _Native.address = address
+def use_native(sets: Callable[[int], int], address: Callable[[int, int], int]) -> None:
+    """Sets the functions that return instructions and addresses of machine code."""
+    _Native.sets, _Native.address = sets, address
 
 
 def _computes(*types: TensorType, **params: Param) -> bool:
@@ -172,9 +191,10 @@ def _packed_bytes(x: TensorType, **params: Unpack[_Params]) -> int:
 
 
 def _products(x: TensorType, y: TensorType, **params: Unpack[_Params]) -> int:
-    """Returns the work of an item of products, in cycles of the tile instructions."""
+    """Returns the work of an item of products, in cycles."""
     blocks = 2 * min(params["columns"], y.shape[1]) * _depth(params)
-    return max(blocks * COSTS.tile_product, 1)
+    cycles = COSTS.dot_product if instructions(x.dtype) == DOTS else COSTS.tile_product
+    return max(blocks * cycles, 1)
 
 
 def _none(*types: TensorType, **params: Unpack[_Params]) -> float:
@@ -191,8 +211,7 @@ def _declare(
     operations: Callable[..., float],
 ) -> None:  # fmt: skip
     def address(dtype: np.dtype) -> int:
-        assert _Native.address is not None
-        return _Native.address(which)
+        return _Native.address(which, instructions(dtype))
 
     native = NativeCode(address, _computes, _options, items=items)
     library.declare(LibraryFunction(f"tiles.{name}", types, reference, native, work, operations))

@@ -73,7 +73,7 @@ def test_large_products_of_half_precision_are_carried_in_float32(dtype: str) -> 
     x, y = (jnp.asarray(rng.normal(size=(3, 40, 50)), dtype) for _ in range(2))
     f = jax.jit(lambda x, y: jnp.einsum("bij,bkj->bki", x, y))
     text = f.lower(x, y).as_text("kernels")
-    if tile_products.is_native(x.dtype, y.dtype):  # by tile registers, whose sums are float32
+    if tile_products.is_native(x.dtype, y.dtype):  # by instructions whose sums are float32
         assert "tiles.product" in text and "kernel k1(p0: float32, p1: bfloat16)" in text
     else:
         assert "gemm.float32" in text

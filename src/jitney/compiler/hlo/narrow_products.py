@@ -1,11 +1,12 @@
-"""Lowers contractions of 8-bit integers and of bfloat16 to tile registers or BLAS.
+"""Lowers contractions of 8-bit integers and of bfloat16 to products of tiles, or to BLAS.
 
     dot (convert x), (convert y) of int8 as int32
         ->  tiles.product (tiles.rows x), (tiles.columns y)
 
-Tile registers multiply narrow elements and accumulate wide sums (`compiler/tile_products.py`). On
-processors without them, BLAS multiplies 8-bit integers as float32. The contracted indices are split
-into blocks so small that all partial sums are integers below 2**24, and therefore exact.
+Processors with AMX, or with the dot products of AVX-512, multiply narrow elements and accumulate
+wide sums (`compiler/tile_products.py`). On other processors, BLAS multiplies 8-bit integers as
+float32. The contracted indices are split into blocks so small that all partial sums are integers
+below 2**24, and therefore exact.
 """
 
 from __future__ import annotations
@@ -40,13 +41,17 @@ def narrow_operands(node: ir.Dot) -> tuple[ir.Node, ir.Node] | None:
     if batch * m * n * k < COSTS.narrow_products or min(m, n) < 2:
         return None
     if tile_products.is_native(x.dtype, y.dtype):
-        # Tiles that consist mostly of padding do not pay off.
-        width = 64 // x.dtype.itemsize
-        padded = math.prod(
-            -(-extent // size) * size for extent, size in ((m, 16), (n, 16), (k, width))
-        )
-        return (x, y) if padded <= COSTS.narrow_padding * m * n * k else None
+        return (x, y) if _tiles_pay_off(x.dtype, m, n, k) else None
     return (x, y) if bytes_ and -(-k // _exact(x.dtype, y.dtype)) <= COSTS.narrow_parts else None
+
+
+def _tiles_pay_off(x: np.dtype, m: int, n: int, k: int) -> bool:
+    """Returns whether the tiles of operands of dtype `x` are not mostly padding."""
+    if tile_products.instructions(x) == tile_products.DOTS and k < COSTS.dot_terms:
+        return False
+    width = 64 // x.itemsize
+    padded = math.prod(-(-extent // size) * size for extent, size in ((m, 16), (n, 16), (k, width)))
+    return padded <= COSTS.narrow_padding * m * n * k
 
 
 def _narrow(x: ir.Node) -> ir.Node:

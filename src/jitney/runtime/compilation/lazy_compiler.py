@@ -52,7 +52,7 @@ def linker() -> None:
     symbols.set_threads(device.thread_count())
     convolutions.use_native(_convolution_address)
     fourier.use_native(_transform_address)
-    tile_products.use_native(_product_address)
+    tile_products.use_native(_product_sets, _product_address)
     if _loader.can_load_code():
         engine.set_loader(_loader.CodeImage)
 
@@ -70,10 +70,17 @@ def _transform_address(kind: int, type_: int, level: int) -> int:
 
 
 @cache
-def _product_address(which: int) -> int:
+def _product_sets(size: int) -> int:
     from jitney.runtime.native import _multiply  # loaded for products of narrow dtypes
 
-    return _multiply.address(which)
+    return _multiply.sets(size)
+
+
+@cache
+def _product_address(which: int, instructions: int) -> int:
+    from jitney.runtime.native import _multiply
+
+    return _multiply.address(which, instructions)
 
 
 @cache

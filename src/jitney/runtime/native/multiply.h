@@ -1,17 +1,20 @@
-/* Products of matrices of narrow numbers by the tile registers of x86 (AMX; Intel, "Architecture
-   Instruction Set Extensions", chapter 3): 8-bit integers with sums of 32 bits, bfloat16 with float32.
+/* Products of matrices of narrow numbers by instructions that add several products at once: 8-bit
+   integers with sums of 32 bits, bfloat16 with sums of float32. There are two sets of them on x86:
+
+     AMX, the tile registers (Intel, "Architecture Instruction Set Extensions", chapter 3)
+     AVX-512 VNNI and BF16, dot products of the elements of vectors: see `multiply_dots.h`
 
    Three functions of the form of a kernel, `int32_t f(void *call, void **slots, int64_t begin, int64_t
    end)`, which cannot fail, so that the call is nothing to them:
 
-     rows      [batch, m, k] in blocks of 16 rows by 64 bytes, as the first operand is loaded
+     rows      [batch, m, k] in blocks of 16 rows by 64 bytes, as AMX loads the first operand
      columns   [batch, k, n] in blocks of 64 bytes by 16 columns, as the second one is: each row of a
                block holds, of 16 columns, the 4 bytes that are next to each other in k
      product   [batch, m, n] of both
 
-   Zeros fill the last blocks. A product works on two by two blocks of the result in four registers, so
-   that each block that is loaded is used twice. An item of work is two blocks of rows by some blocks of
-   columns, which the second cache holds while all rows pass. */
+   Zeros fill the last blocks. A product with AMX works on two by two blocks of the result in four
+   registers, so that each block that is loaded is used twice. An item of work is two blocks of rows by
+   some blocks of columns, which the second cache holds while all rows pass. */
 
 #ifndef JITNEY_MULTIPLY_H
 #define JITNEY_MULTIPLY_H
@@ -19,9 +22,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__linux__) && \
+#if defined(__x86_64__) && \
     ((defined(__clang__) && __clang_major__ >= 12) || (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 11))
+#define JT_BLOCKS 1
+#ifdef __linux__
 #define JT_TILES 1
+#endif
 #endif
 
 /* What all three are told, as int64s in this order: `compiler/tile_products.py` writes them. */
@@ -40,14 +46,12 @@ enum {
 
 static inline int64_t jt_blocks(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
-#ifdef JT_TILES
+/* The sets of instructions, as bits. */
+enum { JT_SET_DOTS = 1, JT_SET_TILES = 2 };
 
-#include <cpuid.h>
-#include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#ifdef JT_BLOCKS
 
-#define JT_AMX __attribute__((target("amx-tile,amx-int8,amx-bf16")))
+#include "multiply_dots.h"
 
 /* --- blocks ------------------------------------------------------------------------------------- */
 
@@ -128,7 +132,14 @@ static int32_t jt_pack_columns(void *call, void **slots, int64_t begin, int64_t 
     return 1;
 }
 
-/* --- products ----------------------------------------------------------------------------------- */
+/* --- products in tile registers ------------------------------------------------------------------ */
+
+#ifdef JT_TILES
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define JT_AMX __attribute__((target("amx-tile,amx-int8,amx-bf16")))
 
 typedef struct {
     uint8_t palette, start, reserved[14];
@@ -178,7 +189,7 @@ JT_MULTIPLY(jt_multiply_bf16, _tile_dpbf16ps)
         }                                                                                            \
     } while (0)
 
-JT_AMX static int32_t jt_multiply(void *call, void **slots, int64_t begin, int64_t end) {
+JT_AMX static int32_t jt_multiply_tiles(void *call, void **slots, int64_t begin, int64_t end) {
     (void)call;
     static void (*const multiply_add[])(const char *, const char *, const char *, const char *, int64_t) = {
         jt_multiply_ss, jt_multiply_su, jt_multiply_us, jt_multiply_uu, jt_multiply_bf16,
@@ -224,18 +235,34 @@ static int jt_has_tiles(void) {
 }
 
 #endif
-
-/* Address of `rows` (0), `columns` (1) or `product` (2); null where tile registers cannot be used. */
-static void *jt_tile_function(int which) {
-#ifdef JT_TILES
-    static int known = -1;
-    if (known < 0) known = jt_has_tiles();
-    if (known) {
-        if (which == 0) return (void *)jt_pack_rows;
-        return which == 1 ? (void *)jt_pack_columns : (void *)jt_multiply;
-    }
 #endif
-    (void)which;
+
+/* The sets of instructions that can be used for elements of `size` bytes, as bits. */
+static int jt_product_sets(int size) {
+    int sets = 0;
+    (void)size;
+#ifdef JT_BLOCKS
+    if (jt_has_dots(size)) sets |= JT_SET_DOTS;
+#endif
+#ifdef JT_TILES
+    static _Atomic int tiles = -1; /* asked once */
+    if (tiles < 0) tiles = jt_has_tiles();
+    if (tiles) sets |= JT_SET_TILES;
+#endif
+    return sets;
+}
+
+/* Address of `rows` (0), `columns` (1) or `product` (2), the latter by one set; null if there is none. */
+static void *jt_block_function(int which, int set) {
+#ifdef JT_BLOCKS
+    if (which == 0) return (void *)jt_pack_rows;
+    if (which == 1) return (void *)jt_pack_columns;
+    if (set == JT_SET_DOTS) return (void *)jt_multiply_dots;
+#endif
+#ifdef JT_TILES
+    if (set == JT_SET_TILES) return (void *)jt_multiply_tiles;
+#endif
+    (void)which, (void)set;
     return 0;
 }
 

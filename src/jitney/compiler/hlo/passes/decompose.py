@@ -9,7 +9,7 @@
     dot x, y of bfloat16    ->  a float32 dot, converted to bfloat16, if it is large
 
     dot x, y of 8-bit ints  ->  calls of native code, or float32 dots; see
-                                `hlo/narrow_products.py`, also for bfloat16 in tile registers
+                                `hlo/narrow_products.py`, also for products of bfloat16
 
     dot x, y                ->  dot of transposes, if BLAS or tiles do not support the layouts
 
