@@ -303,3 +303,22 @@ def test_processor_sets_are_those_of_linux():
     lazy_compiler.compiler()
     for size, flag in ((1, "avx512_vnni"), (2, "avx512_bf16")):
         assert bool(tile_products._Native.sets(size) & tile_products.DOTS) == (flag in flags)
+
+
+@pytest.mark.parametrize(
+    ("sets", "allowed", "best"),
+    [
+        (3, 3, tile_products.TILES),
+        (1, 3, tile_products.DOTS),
+        (3, 1, tile_products.DOTS),
+        (1, 2, 0),
+    ],
+)
+def test_the_best_instructions_are_used(monkeypatch, sets, allowed, best):
+    monkeypatch.setattr(tile_products._Native, "sets", lambda size: sets if size == 1 else 0)
+    monkeypatch.setattr(tile_products._Native, "allowed", allowed)
+    int8 = np.dtype(np.int8)
+    assert tile_products.instructions(int8) == best
+    assert tile_products.is_native(int8, int8) == (best != 0)
+    assert not tile_products.is_native(BFLOAT16, BFLOAT16)  # the processor has none of this size
+    assert not tile_products.is_native(int8, BFLOAT16)

@@ -28,7 +28,7 @@ output into bug reports.
 _OF_OTHERS = (
     "XLA_FLAGS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "MKL_NUM_THREADS",
 )  # fmt: skip
-_FEATURES = "avx512fp16 avx512bf16 amx-bf16 avx512f avx2 fma f16c sse4.2 neon".split()
+_FEATURES = "avx512fp16 avx512bf16 avx512vnni amx-bf16 avx512f avx2 fma f16c sse4.2 neon".split()
 
 
 def main(arguments: Sequence[str]) -> int:
