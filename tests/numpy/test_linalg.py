@@ -238,7 +238,7 @@ def test_systems_of_one_more_axis_and_of_none():
         for f in (jtnp.linalg.solve, jitney.jit(jtnp.linalg.solve)):
             found = f(a.astype(np.float32), b.astype(np.float32))
             np.testing.assert_allclose(found, np.linalg.solve(a, b), rtol=1e-2, atol=1e-2)
-    with pytest.raises(ValueError, match=r"solve.*: `a` must be square matrices"):
+    with pytest.raises(ValueError, match=r"solve.*: `b` must be one vector, or matrices of 2 rows"):
         jtnp.linalg.solve(np.eye(2)[None], np.ones((3, 2)))
 
 

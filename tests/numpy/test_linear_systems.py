@@ -77,7 +77,11 @@ def test_tensors_are_solved_as_matrices():
     [
         (lambda: solve(TALL, B), ValueError, "square"),
         (lambda: solve(A[0], B[:2, 0]), ValueError, "as many rows as `a`, 3, but it has 2"),
-        (lambda: solve(A, np.ones((2, 3))), ValueError, r"one vector per matrix, use solve"),
+        (
+            lambda: solve(A, np.ones((2, 3))),
+            ValueError,
+            r"one vector per matrix, use jnp.linalg.solve",
+        ),
         (lambda: pinv(A, rtol=1, rcond=1), ValueError, "two names for one tolerance"),
         (lambda: lstsq(A, A), TypeError, "must be one matrix"),
         (lambda: lstsq(TALL, B), ValueError, "as many rows as `a`, but"),

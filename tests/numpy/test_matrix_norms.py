@@ -52,7 +52,7 @@ def test_slopes_are_unit_vectors():
         ((X[0, 0], "fro"), "of a vector must be a number"),
         ((X[0], 3), "`ord` of a matrix must be"),
         ((X, 2), "but there are 3"),
-        ((X, None, (1, -2)), "must be different axes"),
+        ((X, None, (1, -2)), "must be two different axes"),
     ],
 )
 def test_wrong_orders(arguments, message):

@@ -243,14 +243,24 @@ def var(
     promotion.check_arraylike("var", a)
     ddof = _degrees("var", ddof, correction)
     check_mask("var", where)
-    return _var(
-        a, mean, ddof, where, axis=static_axis(axis), dtype=_checked(dtype, "var"),
-        keepdims=keepdims,
-    )  # fmt: skip
+    dtype = _checked(dtype, "var")
+    check_var_dtype("var", a, dtype)
+    return _var(a, mean, ddof, where, axis=static_axis(axis), dtype=dtype, keepdims=keepdims)
 
 
 def _checked(dtype: DTypeLike | None, name: str) -> np.dtype | None:
     return None if dtype is None else convert.user_dtype(dtype, name)
+
+
+def check_var_dtype(name: str, a: ArrayLike, dtype: DTypeLike | None) -> None:
+    """Raises ValueError if the elements of `a` are complex, and `dtype` is not."""
+    old = promotion.dtype_of(a)
+    if dtype is not None and promotion.is_complex(old) and not promotion.is_complex(dtype):
+        raise ValueError(
+            f"jnp.{name}: `dtype` must be complex for complex elements, but it is "
+            f"{dtypes.long_name(dtype)} and the elements are {old}; omit it, and cast the result, "
+            "which is real"
+        )
 
 
 def var_dtypes(old: np.dtype[Any], dtype: DTypeLike | None) -> tuple[np.dtype, np.dtype]:
@@ -259,11 +269,6 @@ def var_dtypes(old: np.dtype[Any], dtype: DTypeLike | None) -> tuple[np.dtype, n
         inexact = promotion.to_inexact(old)
         result = np.dtype(np.finfo(inexact).dtype) if promotion.is_complex(inexact) else inexact
         return carrier(inexact), result
-    if promotion.is_complex(old) and not promotion.is_complex(dtype):
-        raise ValueError(
-            f"jnp.var: `dtype` must be complex for complex elements, but it is {dtype} and the "
-            f"elements are {old}; omit it, and cast the result, which is real"
-        )
     inexact = promotion.to_inexact(dtype)
     computed = dtypes.wider(promotion.to_inexact(old), inexact)
     return carrier(computed), inexact
@@ -351,6 +356,7 @@ def std(
         raise ValueError(
             f"jnp.std: `dtype` must be inexact (float or complex), not {dtypes.long_name(dtype)}"
         )
+    check_var_dtype("std", a, dtype)
     return _std(a, ddof, mean, where, axis=static_axis(axis), dtype=dtype, keepdims=keepdims)
 
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, overload
 from jitney.api.jit.jit import jit_when_traced
 from jitney.core.typing import Array, ArrayLike
 from jitney.lax import linalg as lax
-from jitney.numpy.matrix_operands import inexact
+from jitney.numpy.matrix_operands import check_square, inexact
 from jitney.primitives.array.shape import (
     squeeze,
 )
@@ -64,6 +64,8 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
              [1., 2.]], dtype=float32)
     """
     a = inexact("cholesky", a)
+    if symmetrize_input:
+        check_square("cholesky", a)
     factor = lax.cholesky(mat.adjoint(a) if upper else a, symmetrize_input=symmetrize_input)
     return mat.adjoint(factor) if upper else factor
 
@@ -129,6 +131,8 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
             "jnp.linalg.eigh: `UPLO`, the triangle that is read, must be 'L' or 'U', but it is "
             f"{UPLO!r}"
         )
+    if symmetrize_input:
+        check_square("eigh", a)
     vectors, values = lax.eigh(a, lower=UPLO != "U", symmetrize_input=symmetrize_input)
     return EighResult(values, vectors)
 

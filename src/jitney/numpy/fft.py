@@ -81,13 +81,16 @@ def with_extents(x: Array, extents: Sequence[int], axes: Sequence[int]) -> Array
     return x
 
 
+_OF_COMPLEX = {"rfft": "fft", "rfft2": "fft2", "rfftn": "fftn", "ihfft": "ifft"}
+
+
 def _transform(name: str, kind: FftType, a: ArrayLike, s: Lengths, axes: Axes, norm: Norm) -> Array:
     x = ensure_arraylike(f"jax.numpy.fft.{name}", a)
     where = _canonical_axes(name, x.shape, s, axes)
     if kind is FftType.RFFT and x.dtype.kind == "c":
         raise ValueError(
             f"jax.numpy.fft.{name}: `a` must be real, but it is {dtypes.long_name(x.dtype)}; use "
-            "jax.numpy.fft.fft, or the real part"
+            f"jax.numpy.fft.{_OF_COMPLEX[name]}, or the real part"
         )
     if not where:
         if kind is FftType.RFFT:
@@ -131,9 +134,9 @@ def _canonical_axes(name: str, shape: tuple[int, ...], s: Lengths, axes: Axes) -
     where = [operator.index(axis) for axis in axes]
     for axis in where:
         if not -rank <= axis < rank:
+            bounds = f"axes must be between {-rank} and {rank - 1}" if rank else "there are no axes"
             raise ValueError(
-                f"jax.numpy.fft.{name}: axes must be between {-rank} and {rank - 1} for an array of "
-                f"shape {shape}, but one is {axis}"
+                f"jax.numpy.fft.{name}: {bounds} for an array of shape {shape}, but one is {axis}"
             )
     where = [axis % rank for axis in where]
     if len(set(where)) < len(where):
@@ -155,9 +158,10 @@ def _one(n: int | None) -> Lengths:
 
 def _axis(name: str, axis: int) -> Axes:
     if isinstance(axis, (tuple, list)):
+        has_many = not name.endswith("hfft")  # hfft and ihfft transform one axis only
         raise ValueError(
-            f"jax.numpy.fft.{name}: `axis` must be an integer, but it is {axis}; use "
-            f"jax.numpy.fft.{name}n for several axes"
+            f"jax.numpy.fft.{name}: `axis` must be an integer, but it is {axis}"
+            + (f"; use jax.numpy.fft.{name}n for several axes" if has_many else "")
         )
     return (axis,)
 

@@ -160,8 +160,8 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     is_whole = promotion.is_integer(kind) or kind == np.bool_
     if not is_whole or promotion.is_complex(promotion.dtype_of(x1)):
         raise ValueError(
-            "jnp.ldexp: `x1` must be real and `x2` must have an integer dtype, but they have dtypes "
-            f"{promotion.dtype_of(x1)} and {kind}"
+            "jnp.ldexp: `x1` must be real and `x2` must have an integer or boolean dtype, but they "
+            f"have dtypes {promotion.dtype_of(x1)} and {kind}"
         )
     dtype = promotion.to_inexact(promotion.dtype_of(x1))
     x1, x2 = convert(x1, dtype), convert(x2, dtype)

@@ -406,7 +406,8 @@ def _without_ellipsis(items: list[Item], rank: int) -> list[Item]:
     used = sum(map(_width, items))
     if used > rank:
         raise IndexError(
-            f"x[...]: the index has entries for {used} axes, but the array has rank {rank}"
+            f"x[...]: the index has entries for {messages.counted(used, 'axis')}, but the array has "
+            f"rank {rank}"
         )
     places = [k for k, x in enumerate(items) if x is Ellipsis]
     if len(places) > 1:

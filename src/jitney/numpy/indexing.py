@@ -195,8 +195,8 @@ def get(
     return expand_dims(y, p.new_axes)
 
 
-def mode_of(mode: str | GatherScatterMode | None) -> GatherScatterMode:
-    """Returns the `GatherScatterMode` that the argument `mode` of a public function selects."""
+def mode_of(mode: str | GatherScatterMode | None, name: str = "x.at[...]") -> GatherScatterMode:
+    """Returns the `GatherScatterMode` that the argument `mode` of the function `name` selects."""
     try:
         return GatherScatterMode.from_any(mode)
     except ValueError:

@@ -305,7 +305,9 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
         "The values of `filt` determine the size of the result of jnp.trim_zeros, so it must be static",
     )
     if not isinstance(trim, str):
-        raise TypeError(f"jnp.trim_zeros: `trim` must be a string of 'f' and 'b', got {trim!r}")
+        raise TypeError(
+            f"jnp.trim_zeros: `trim` must be a string, such as 'fb', but it is {trim!r}"
+        )
     trim = trim.lower()
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     where_nonzero = np.nonzero(known)

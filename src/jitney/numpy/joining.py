@@ -43,13 +43,18 @@ def _parts(name: str, arrays: Arrays) -> Array | list[Value]:
     if isinstance(arrays, Array | np.ndarray):
         if arrays.ndim == 0:
             refusal = TypeError if name == "stack" else ValueError
-            raise refusal(f"{name} joins several arrays, but got one array of rank 0; pass a list")
+            argument = "arrays" if name in ("concatenate", "stack") else "tup"
+            raise refusal(
+                f"jnp.{name}: `{argument}` must be several arrays, or one array of rank 1 or more, "
+                "whose slices are joined, but it is one array of rank 0; pass a list"
+            )
         return as_value(arrays)
     try:
         parts = list(arrays)
     except TypeError:
+        argument = "arrays" if name in ("concatenate", "stack") else "tup"
         raise TypeError(
-            f"jnp.{name}: `arrays` must be a sequence of arrays, but it is of {type(arrays)}"
+            f"jnp.{name}: `{argument}` must be a sequence of arrays, but it is of {type(arrays)}"
         ) from None
     promotion.check_arraylike(name, *parts)
     return parts
@@ -445,6 +450,10 @@ def _split(
         if count == 0:
             raise ZeroDivisionError(
                 f"jnp.{name}: the number of parts must be at least 1, but it is 0"
+            )
+        if count < 0:
+            raise ValueError(
+                f"jnp.{name}: the number of parts must be at least 1, but it is {count}"
             )
         part, extra = divmod(size, count)
         if extra and name != "array_split":

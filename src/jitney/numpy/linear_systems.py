@@ -58,17 +58,17 @@ def solve_arrays(a: Array, b: Array) -> Array:
     check_square("solve", a)
     n = a.shape[-1]
     if b.ndim == 0 or (1 < b.ndim == a.ndim - 1 and b.shape[-2] != n):
+        cure = "; for one vector per matrix, use jnp.linalg.solve(a, b[..., None])[..., 0]"
         raise ValueError(
-            f"solve: `a` must be square matrices and `b` one vector or matrices of {n} rows, but "
-            f"they have shapes {a.shape} and {b.shape}; for one vector per matrix, use solve(a, "
-            "b[..., None])[..., 0]"
+            f"jnp.linalg.solve: `b` must be one vector, or matrices of {n} rows, but `a` has shape "
+            f"{a.shape} and `b` has shape {b.shape}{cure if b.ndim else ''}"
         )
     vector = b.ndim == 1
     right = expand_dims(b, (1,)) if vector else b
     if right.shape[-2] != n:
         must = f"`b` must have as many rows as `a`, {n}, but it has {right.shape[-2]}."
         operands = (("a", get_aval(a)), ("b", get_aval(b)))
-        raise ValueError(messages.refusal("solve", must, operands))
+        raise ValueError(messages.refusal("jnp.linalg.solve", must, operands))
     batch = broadcast_shapes(a.shape[:-2], right.shape[:-2])
     out = linear_systems.solve(
         broadcast_to(a, (*batch, n, n)), broadcast_to(right, (*batch, *right.shape[-2:]))

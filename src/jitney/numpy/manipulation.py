@@ -137,11 +137,13 @@ def ravel(
       Array([1, 2, 3, 4], dtype=int32)
     """
     a = promotion.ensure_arraylike("ravel", a)
-    if order == "K":
+    if order in ("K", "A"):
         raise NotImplementedError(
-            "jnp.ravel: `order` must be 'C' or 'F', but it is 'K', and arrays do not expose "
+            f"jnp.ravel: `order` must be 'C' or 'F', but it is {order!r}, and arrays do not expose "
             "the memory layout that it depends on"
         )
+    if order not in ("C", "F"):
+        raise ValueError(f"jnp.ravel: `order` must be 'C' or 'F', but it is {order!r}")
     return reshape(a, (a.size,), order, out_sharding=out_sharding)
 
 
@@ -503,7 +505,7 @@ def _check_repeated(a: ArrayLike, repeats: ArrayLike) -> None:
     promotion.check_arraylike("repeat", a)
     if not hasattr(repeats, "__index__"):
         raise TypeError(
-            "repeat: operands must be arrays or scalars, but the one at position 1 is of "
+            "jnp.repeat: operands must be arrays or scalars, but the one at position 1 is of "
             f"{type(repeats)}; convert lists and tuples with jnp.asarray"
         )
 
@@ -511,9 +513,11 @@ def _check_repeated(a: ArrayLike, repeats: ArrayLike) -> None:
 def _repeat_all(x: Array, count: Any, axis: int) -> Array:
     if not isinstance(count, int):
         raise TypeError(
-            f"jnp.repeat: `repeats` must be integers, but it is of {type(count)}, for an axis of "
-            f"size {x.shape[axis]}"
+            f"jnp.repeat: `repeats` must be an integer or an integer array, but it is {count}, of "
+            f"{type(count)}"
         )
+    if count < 0:
+        raise TypeError(f"jnp.repeat: `repeats` must be 0 or more, but it is {count}")
     shape = x.shape
     wide = (*shape[: axis + 1], count, *shape[axis + 1 :])
     dims = (*range(axis + 1), *range(axis + 2, len(wide)))

@@ -135,7 +135,8 @@ def norm(
     if len(axes) == 2:
         if axes[0] == axes[1]:
             raise ValueError(
-                f"jnp.linalg.norm: rows and columns must be different axes, not {axis}"
+                f"jnp.linalg.norm: `axis` must be two different axes, of rows and columns, but it is "
+                f"{axis}"
             )
         return _restore_axes(_matrix(x, ord, *axes), axes, keepdims)
     raise ValueError(

@@ -33,7 +33,8 @@ def check_square(name: str, a: Array) -> None:
     """Raises ValueError unless operand `a` of the function `name` consists of square matrices."""
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ValueError(
-            f"{name}: `a` must be square matrices, of shape (..., n, n), but its shape is {a.shape}"
+            f"jnp.linalg.{name}: `a` must be square matrices, of shape (..., n, n), but its shape is "
+            f"{a.shape}"
         )
 
 

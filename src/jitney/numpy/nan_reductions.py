@@ -245,6 +245,7 @@ def nanvar(
     promotion.check_no_out("nanvar", out)
     x = promotion.ensure_arraylike("nanvar", a)
     check_mask("nanvar", where)
+    averages.check_var_dtype("nanvar", x, dtype)
     carried, result = averages.var_dtypes(x.dtype, dtype)
     x = convert.convert(x, carried)
     if mean is None:
@@ -295,7 +296,9 @@ def nanstd(
       Array(1., dtype=float32)
     """
     promotion.check_no_out("nanstd", out)
+    promotion.check_arraylike("nanstd", a)
     check_mask("nanstd", where)
+    averages.check_var_dtype("nanstd", a, dtype)
     return unary.sqrt(
         nanvar(a, axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
     )

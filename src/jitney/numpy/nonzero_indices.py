@@ -118,11 +118,11 @@ def nonzero_of(
         assert isinstance(a, Tracer)
         raise errors.ConcretizationTypeError(a, _static_size(name))
     length: int = concrete_or_error(int, size, _static_size(name))
-    return _nonzero_of_size(a, length, fill_value)
+    return _nonzero_of_size(name, a, length, fill_value)
 
 
 def _nonzero_of_size(
-    a: Array, size: int, fill_value: ArrayLike | tuple[ArrayLike, ...] | None
+    name: str, a: Array, size: int, fill_value: ArrayLike | tuple[ArrayLike, ...] | None
 ) -> tuple[Array, ...]:
     dtype = _integer()
     if a.size == 0 or size == 0:
@@ -140,13 +140,14 @@ def _nonzero_of_size(
     fill = fill_value if isinstance(fill_value, tuple) else (fill_value,) * a.ndim
     if len(fill) != a.ndim:
         raise ValueError(
-            f"jnp.nonzero: `fill_value` must have one index for each axis, but `a` has shape "
-            f"{a.shape} and {messages.there_are(len(fill))}, {fill}"
+            f"{name}: `fill_value` must be a scalar, or a tuple of one index for each axis of an "
+            f"array of shape {a.shape}, but it is {fill}"
         )
     fill = tuple(0 if f is None else f for f in fill)
     if any(np.ndim(f) for f in fill):
         raise ValueError(
-            f"jnp.nonzero: `fill_value` must be a scalar, or one for each axis, not {fill_value}"
+            f"{name}: `fill_value` must be a scalar, or a tuple of one scalar for each axis, but it "
+            f"is {fill_value}"
         )
     missing = compare.ge(iota(dtype, size), broadcast_to(sum_of(mask), (size,)))
     return tuple(where(missing, f, k) for f, k in zip(fill, indices, strict=True))
@@ -572,6 +573,8 @@ def _check_within(k: Array, n: int) -> None:
         "concrete; the modes 'wrap', 'clip' and 'ignore' accept traced indices.",
     )
     outside = known[(known < 0) | (known >= n)]
+    if outside.size and n < 1:
+        raise ValueError(f"jnp.ravel_multi_index: an axis of size {n} has no indices")
     if outside.size:
         raise ValueError(
             f"jnp.ravel_multi_index: indices along an axis of size {n} must be from 0 to {n - 1}, "

@@ -162,7 +162,7 @@ def _pad(
     if mode == "edge":
         return _each(x, widths, _edges, mode)
     if mode == "linear_ramp":
-        ends = _values(0 if end_values is None else end_values, x)
+        ends = _values(0 if end_values is None else end_values, x, "end_values")
         return _each(x, widths, partial(_ramp, ends=ends), "")
     if mode == "empty":
         return _each(x, widths, _empty, "")
@@ -187,7 +187,7 @@ def _each(x: Array, widths: Widths, function: Callable[..., Any], name: str) -> 
 
 
 def _values(
-    value: ArrayLike | list[Any] | tuple[Any, ...], x: Array
+    value: ArrayLike | list[Any] | tuple[Any, ...], x: Array, name: str
 ) -> Callable[[int, int], ArrayLike]:
     """Returns a function that maps (axis, side) to the value by which `x` is padded there.
 
@@ -206,7 +206,11 @@ def _values(
     if shape == (1, 2):
         return lambda axis, side: value[0, side]
     if shape != (x.ndim, 2):
-        raise ValueError(f"jnp.pad: the values for padding have the unsupported shape {shape}")
+        raise ValueError(
+            f"jnp.pad: `{name}` must contain (before, after) for each of the {x.ndim} axes, in shape "
+            f"({x.ndim}, 2), or for all axes, in shape (1, 2), (2,), (1,) or (), but it has shape "
+            f"{shape}"
+        )
     return lambda axis, side: value[axis, side]
 
 
@@ -217,7 +221,7 @@ def _constant(x: Array, widths: Widths, value: ArrayLike | list[Any] | tuple[Any
     if not isinstance(value, list | tuple) and shape_of(value) == ():
         fill = convert(value, x.dtype, x.weak_type)
         return concatenation.pad(x, fill, tuple([(low, high, 0) for low, high in widths]))
-    values = _values(value, x)
+    values = _values(value, x, "constant_values")
     nothing = (0, 0, 0)
     for axis, (low, high) in enumerate(widths):
         for side, width in enumerate((low, high)):

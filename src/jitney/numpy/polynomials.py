@@ -93,9 +93,12 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
       Array([3, 1, 3], dtype=int32)
     """
     promotion.check_arraylike("polyadd", a1, a2)
-    x, y = (as_value(a) for a in promotion.promote_dtypes(a1, a2))
+    return _sum("polyadd", *(as_value(a) for a in promotion.promote_dtypes(a1, a2)))
+
+
+def _sum(name: str, x: Array, y: Array) -> Array:
     if x.ndim == 0 or y.ndim == 0:
-        raise IndexError("polyadd: coefficients must have at least one axis")
+        raise IndexError(_without_axis(name, x, y))
     if y.shape[0] > x.shape[0]:
         x, y = y, x
     return x.at[x.shape[0] - y.shape[0] :].add(y)
@@ -114,8 +117,8 @@ def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
       Array([ 3, -1, -1], dtype=int32)
     """
     promotion.check_arraylike("polysub", a1, a2)
-    x, y = promotion.promote_dtypes(a1, a2)
-    return polyadd(x, unary.neg(y))
+    x, y = (as_value(a) for a in promotion.promote_dtypes(a1, a2))
+    return _sum("polysub", x, unary.neg(y))
 
 
 def _trimmed(p: Array) -> Array:
@@ -127,11 +130,16 @@ def _trimmed(p: Array) -> Array:
 def _check_coefficients(name: str, *polynomials: Array) -> None:
     """Raises TypeError for scalars where arrays of coefficients are required."""
     if any(p.ndim == 0 for p in polynomials):
-        shapes = ", ".join(str(p.shape) for p in polynomials)
-        raise TypeError(
-            f"{name} takes arrays of coefficients, of rank 1, but got shapes {shapes}; pass a "
-            "constant polynomial as an array of one element"
-        )
+        raise TypeError(_without_axis(name, *polynomials))
+
+
+def _without_axis(name: str, *polynomials: Array) -> str:
+    shapes = " and ".join(str(p.shape) for p in polynomials)
+    have = f"their shapes are {shapes}" if len(polynomials) > 1 else f"their shape is {shapes}"
+    return (
+        f"jnp.{name}: coefficients must have at least one axis, but {have}; pass a constant "
+        "polynomial as an array of one element"
+    )
 
 
 def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -> Array:

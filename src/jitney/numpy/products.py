@@ -16,6 +16,7 @@ import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
 from jitney.core.array import Array
+from jitney.core.messages import messages
 from jitney.core.types import dtypes
 from jitney.core.types.avals import get_aval
 from jitney.core.typing import ArrayLike, DTypeLike
@@ -273,7 +274,10 @@ def vecdot(
     promotion.check_arraylike("vecdot", x1, x2)
     x, y = convert.as_value(x1), convert.as_value(x2)
     if not x.ndim or not y.ndim:
-        raise IndexError("vecdot: operands must have at least one axis")
+        raise IndexError(
+            "jnp.vecdot: operands must have at least one axis, but their shapes are "
+            f"{x.shape} and {y.shape}"
+        )
     if x.shape[axis] != y.shape[axis]:
         raise ValueError(
             "jnp.vecdot: contracted axes must have equal size, but the shapes are "
@@ -295,7 +299,8 @@ def _last(x: Array, axis: int) -> Array:
 def _check_rank(name: str, position: int, x: ArrayLike, rank: int) -> None:
     if len(shape_of(x)) < rank:
         raise ValueError(
-            f"{name}: operand {position} must have at least {rank} axes, got shape {shape_of(x)}"
+            f"jnp.{name}: `x{position + 1}` must have at least {messages.counted(rank, 'axis')}, but "
+            f"it has shape {shape_of(x)}"
         )
 
 

@@ -173,8 +173,9 @@ def rank_promotion_warning(name: str, shapes: Sequence[Any]) -> None:
     about = "The rules are at https://docs.jax.dev/en/latest/rank_promotion_warning.html."
     if config.numpy_rank_promotion_mode() == "raise":
         raise ValueError(
-            f"{name}: operands must have the same rank, as jax_numpy_rank_promotion is 'raise', "
-            f"but their shapes are {listed}; use x[None] to add an axis. {about}"
+            f"{name}: operands other than scalars must have the same rank, as "
+            f"jax_numpy_rank_promotion is 'raise', but their shapes are {listed}; use x[None] to "
+            f"add an axis. {about}"
         )
 
     warn(

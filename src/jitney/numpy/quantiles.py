@@ -178,6 +178,7 @@ def percentile(
       Array(3., dtype=float32)
     """
     _check("percentile", a, q, out, overwrite_input, weights)
+    _check_values("percentile", a, q, method, weights)
     function = partial(quantile, axis=axis, method=method, keepdims=keepdims, weights=weights)
     return call_with_sharding(out_sharding, "percentile", function, a, _percent(q))
 
@@ -215,6 +216,7 @@ def nanpercentile(
       Array(1., dtype=float32)
     """
     _check("nanpercentile", a, q, out, overwrite_input, weights)
+    _check_values("nanpercentile", a, q, method, weights)
     return nanquantile(a, _percent(q), axis, None, False, method, keepdims, weights=weights)
 
 
@@ -303,6 +305,26 @@ def _one_axis(x: Array, axis: Axis, keepdims: bool) -> tuple[Array, int, tuple[i
     return reshape(x, wide, order), len(batch_axes), final_shape
 
 
+def _check_values(
+    name: str, a: ArrayLike, q: ArrayLike, method: str, weights: ArrayLike | None
+) -> None:
+    if method not in _METHODS:
+        raise ValueError(f"jnp.{name}: `method` must be one of {list(_METHODS)}, not {method!r}")
+    if weights is not None and method != "inverted_cdf":
+        raise NotImplementedError(
+            f"jnp.{name}: with `weights`, `method` must be 'inverted_cdf', but it is {method!r}"
+        )
+    dtype = promotion.dtype_of(a)
+    if promotion.is_complex(dtype):
+        raise ValueError(
+            f"jnp.{name}: `a` must be real, but it is {dtype}, and complex numbers have no order"
+        )
+    if len(shape_of(q)) > 1:
+        raise ValueError(
+            f"jnp.{name}: `q` must be a scalar or a vector, but it has shape {shape_of(q)}"
+        )
+
+
 def _quantile(
     name: str,
     a: ArrayLike,
@@ -314,22 +336,8 @@ def _quantile(
     *,
     ignore_nan: bool,
 ) -> Array:
-    if method not in _METHODS:
-        raise ValueError(f"jnp.{name}: `method` must be one of {list(_METHODS)}, not {method!r}")
-    if weights is not None and method != "inverted_cdf":
-        raise NotImplementedError(
-            f"jnp.{name}: with `weights`, `method` must be 'inverted_cdf', but it is {method!r}"
-        )
+    _check_values(name, a, q, method, weights)
     (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike(name, a))
-    if promotion.is_complex(x.dtype):
-        raise ValueError(
-            f"jnp.{name}: `a` must be real, but it is {x.dtype}, and complex numbers have no order"
-        )
-    q_rank = len(shape_of(q))
-    if q_rank > 1:
-        raise ValueError(
-            f"jnp.{name}: `q` must be a scalar or a vector, but it has shape {shape_of(q)}"
-        )
     dtype = x.dtype
     w = _weights_like(name, x, axis, weights)
     x, dim, final_shape = _one_axis(x, axis, keepdims)
@@ -337,7 +345,7 @@ def _quantile(
         w = _one_axis(w, axis, keepdims)[0]
     if x.shape[dim] == 0:
         if not ignore_nan:
-            raise TypeError(f"jnp.{name}: `a` must have elements along `axis`, but it has none")
+            raise TypeError(f"jnp.{name}: `a` must have elements along `axis`, but there are none")
         kept = [1 if k == dim else n for k, n in enumerate(x.shape) if keepdims or k != dim]
         return full((*shape_of(q), *(final_shape or kept)), np.nan, dtype)
     if ignore_nan:

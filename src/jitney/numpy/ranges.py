@@ -229,7 +229,7 @@ def linspace(
       >>> jnp.linspace(0.0, 1.0, 5)
       Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
-    num = _count("num", num)
+    num = _count("linspace", num)
     axis = operator.index(concrete_or_error(None, axis, "`axis` of jnp.linspace must be static"))
     kind = None if dtype is None else user_dtype(dtype, "linspace")
     promotion.check_arraylike("linspace", start, stop)
@@ -241,9 +241,9 @@ def linspace(
 
 
 def _count(name: str, num: int) -> int:
-    num = operator.index(concrete_or_error(None, num, f"`{name}` of jnp.linspace must be static"))
+    num = operator.index(concrete_or_error(None, num, f"`num` of jnp.{name} must be static"))
     if num < 0:
-        raise ValueError(f"jnp.linspace: `{name}` must be 0 or more, but it is {num}")
+        raise ValueError(f"jnp.{name}: `num` must be 0 or more, but it is {num}")
     return num
 
 
@@ -340,7 +340,7 @@ def logspace(
       >>> jnp.logspace(0.0, 3.0, 4, base=2.0)
       Array([1., 2., 4., 8.], dtype=float32)
     """
-    num = _count("num", num)
+    num = _count("logspace", num)
     axis = operator.index(concrete_or_error(None, axis, "`axis` of jnp.logspace must be static"))
     kind = None if dtype is None else user_dtype(dtype, "logspace")
     promotion.check_arraylike("logspace", start, stop)
@@ -391,7 +391,7 @@ def geomspace(
       >>> jnp.geomspace(1.0, 1000.0, 4).round(1)
       Array([   1.,   10.,  100., 1000.], dtype=float32)
     """
-    num = _count("num", num)
+    num = _count("geomspace", num)
     axis = operator.index(concrete_or_error(None, axis, "`axis` of jnp.geomspace must be static"))
     kind = None if dtype is None else user_dtype(dtype, "geomspace")
     promotion.check_arraylike("geomspace", start, stop)

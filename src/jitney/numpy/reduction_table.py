@@ -141,7 +141,7 @@ def check_mask(name: str, where: ArrayLike | None) -> None:
     promotion.check_arraylike(name, where)
     dtype = promotion.dtype_of(where)
     if dtype != _BOOL:
-        raise ValueError(f"jnp.{name}: `where` must be boolean, but it is {dtype}; use x != 0")
+        raise ValueError(f"jnp.{name}: `where` must be boolean, but it is {dtype}; pass where != 0")
 
 
 def reduced(

@@ -224,7 +224,11 @@ def sort_complex(a: ArrayLike) -> Array:
 
 def _kth(name: str, kth: int, extent: int) -> int:
     kth = operator.index(concrete_or_error(None, kth, f"`kth` of jnp.{name} must be static"))
-    return canonical_axis(kth, extent)
+    if not -extent <= kth < extent:
+        raise ValueError(
+            f"jnp.{name}: `kth` must be a position along an axis of {extent} elements, but it is {kth}"
+        )
+    return kth % extent
 
 
 @partial(jit_when_traced, static_argnames=("kth", "axis"))

@@ -125,12 +125,16 @@ def _observations(m: ArrayLike, y: ArrayLike | None, dtype: DTypeLike | None) ->
         if not dtypes.issubdtype(dtype, np.inexact):
             raise ValueError(f"jnp.cov: `dtype` must be inexact (float or complex), not {dtype}")
         parts = [convert(p, user_dtype(dtype, "cov")) for p in parts]
-    if any(p.ndim > 2 for p in parts):
-        raise ValueError(
-            "jnp.cov: observations must be vectors or matrices, but the shapes are "
-            f"{[p.shape for p in parts]}"
-        )
+    _check_observations("cov", *parts)
     return parts
+
+
+def _check_observations(name: str, *parts: ArrayLike) -> None:
+    shapes = [shape_of(p) for p in parts]
+    if any(len(s) > 2 for s in shapes):
+        raise ValueError(
+            f"jnp.{name}: observations must have at most two axes, but the shapes are {shapes}"
+        )
 
 
 def _weighted_count(total: Array, ddof: int, weights: Array, aweights: ArrayLike | None) -> Array:
@@ -157,7 +161,9 @@ def _observation_weights(
         promotion.check_arraylike("cov", factor)
         factor = as_value(factor)
         if factor.ndim > 1:
-            raise RuntimeError(f"jnp.cov: `{name}` must be a vector, not of shape {factor.shape}")
+            raise RuntimeError(
+                f"jnp.cov: `{name}` must be a vector, but it has shape {factor.shape}"
+            )
         if factor.shape[0] != x.shape[1]:
             raise RuntimeError(
                 f"jnp.cov: `{name}` must have one element for each of "
@@ -204,6 +210,7 @@ def corrcoef(
     promotion.check_arraylike("corrcoef", x)
     if dtype is not None and not dtypes.issubdtype(dtype, np.inexact):
         raise ValueError(f"jnp.corrcoef: `dtype` must be inexact (float or complex), not {dtype}")
+    _check_observations("corrcoef", *(x,) if y is None else (x, y))
     c = cov(x, y, rowvar, dtype=dtype)
     if not shape_of(c):
         return binary.div(c, c)
@@ -251,7 +258,9 @@ def bincount(
     promotion.check_arraylike("bincount", x)
     x = as_value(x)
     if not (promotion.is_integer(x.dtype) or x.dtype == np.bool_):
-        raise TypeError(f"jnp.bincount: `x` must be of an integer type, but it is {x.dtype}")
+        raise TypeError(
+            f"jnp.bincount: `x` must be of an integer or boolean type, but it is {x.dtype}"
+        )
     if x.ndim != 1:
         raise ValueError(f"jnp.bincount: `x` must be a vector, but it has shape {x.shape}")
     length = _number_of_counts(x, minlength, length)
@@ -269,7 +278,7 @@ def bincount(
         spec = as_named(out_sharding, "bincount").spec
         if any([names_of(entry) for entry in spec]):
             raise ShardingTypeError(
-                f"bincount: counts must be replicated or unreduced, but out_sharding is {spec}: "
+                f"jnp.bincount: counts must be replicated or unreduced, but out_sharding is {spec}: "
                 "reshard the result with jax.reshard"
             )
 
@@ -319,18 +328,27 @@ def histogram_bin_edges(
       Array([0., 1., 2., 3., 4.], dtype=float32)
     """
     del weights
+    return _bin_edges("histogram_bin_edges", a, bins, range)
+
+
+def _bin_edges(
+    name: str,
+    a: ArrayLike,
+    bins: ArrayLike,
+    range: Array | Sequence[ArrayLike] | None,
+) -> Array:
     if isinstance(bins, str):
         raise NotImplementedError(
-            f"jnp.histogram: `bins` must be a number of bins or their edges, but it is {bins!r}; "
+            f"jnp.{name}: `bins` must be a number of bins or their edges, but it is {bins!r}; "
             "use np.histogram_bin_edges for edges by a named rule"
         )
-    promotion.check_arraylike("histogram_bin_edges", a, bins)
+    promotion.check_arraylike(name, a, bins)
     x = as_value(a)
     dtype = promotion.to_inexact(x.dtype)
     if len(shape_of(bins)) == 1:
         return convert(bins, dtype)
     count = operator.index(
-        concrete_or_error(operator.index, bins, "`bins` of jnp.histogram must be static")
+        concrete_or_error(operator.index, bins, f"`bins` of jnp.{name} must be static")
     )
     if range is None:
         bounds = array([min_of(x), max_of(x)] if x.size else [0.0, 1.0])
@@ -339,7 +357,7 @@ def histogram_bin_edges(
     bounds = convert(bounds, dtype)
     if bounds.shape != (2,):
         raise ValueError(
-            "jnp.histogram: `range` must be the lowest and the highest edge, two scalars, but it "
+            f"jnp.{name}: `range` must be the lowest and the highest edge, two scalars, but it "
             f"has shape {bounds.shape}"
         )
     low = where(ptp(bounds) == 0, bounds[0] - 0.5, bounds[0])
@@ -381,7 +399,7 @@ def histogram(
                 f"{w.shape} and {x.shape}"
             )
         x, w = (as_value(p) for p in promotion.promote_dtypes_inexact(x, w))
-    edges = histogram_bin_edges(x, bins, range, weights)
+    edges = _bin_edges("histogram", x, bins, range)
     counts = _counts(x, edges, w)
     if density:
         widths = edges[1:] - edges[:-1]
@@ -428,8 +446,8 @@ def histogram2d(
     x, y = promotion.ensure_arraylike("histogram2d", x, y)
     if x.ndim == 0 or y.ndim == 0:
         raise TypeError(
-            "histogram2d takes the coordinates of points as two arrays of rank 1, but got shapes "
-            f"{x.shape} and {y.shape}; flatten them with x.ravel()"
+            "jnp.histogram2d: `x` and `y` must be vectors of coordinates, but they have shapes "
+            f"{x.shape} and {y.shape}; use jnp.atleast_1d for a single point"
         )
     both: Any = [bins, bins] if _is_edges(bins) else bins
     from jitney.numpy.joining import stack
@@ -497,7 +515,8 @@ def histogramdd(
     index: list[Any] = []
     for k, bin_of in enumerate(each):
         along = points[:, k]
-        bin_edges = histogram_bin_edges(along, bin_of, None if range is None else range[k])
+        bounds = None if range is None else range[k]
+        bin_edges = _bin_edges("histogramdd", along, bin_of, bounds)
         place = searchsorted(bin_edges, along, side="right")
         index.append(where(along == bin_edges[-1], bin_edges.shape[0] - 1, place))
         edges.append(bin_edges)

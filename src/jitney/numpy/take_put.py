@@ -16,6 +16,7 @@ import numpy as np
 from jitney.api.jit.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.diagnostics import errors
+from jitney.core.messages import messages
 from jitney.core.tracing.trace import Tracer, concrete_value
 from jitney.core.types import dtypes
 from jitney.core.types.avals import shaped_array
@@ -45,7 +46,7 @@ from jitney.runtime.arrays.array import ArrayImpl
 _INT32 = np.dtype(np.int32)
 
 
-_INDICES = "jnp.take: `indices` must be of an integer type, but they are {}"
+_INDICES = "jnp.take: `indices` must be of an integer or boolean type, but they are {}"
 
 
 def check_not_inplace(name: str, inplace: bool) -> None:
@@ -155,12 +156,14 @@ def _take_body(
     size = math.prod(index.shape)
     if extent == 0 and size:
         raise IndexError(
-            f"jnp.take: axis {axis} of `a`, of shape {x.shape}, has no elements, but {size} are "
-            "requested"
+            f"jnp.take: axis {axis} of `a`, of shape {x.shape}, has no elements, but the indices "
+            f"request {messages.counted(size, 'element')}"
         )
     if promotion.dtype_of(index) == np.bool_:
         if mode == "clip":
-            raise ValueError(_INDICES.format(index.dtype))
+            raise ValueError(
+                "jnp.take: `indices` must be of an integer type in mode 'clip', but they are bool"
+            )
         index = convert(index, _INT32)
         if mode == "wrap":  # the size as a boolean is True, so positions count modulo 1
             extent = min(extent, 1)
@@ -311,7 +314,9 @@ def _take_along_axis_body(
         index = select.select(compare.lt(index, kind(0)), binary.add(index, kind(extent)), index)
     if mode == "one_hot":
         mode, fill_value = "fill", 0
-    gather_mode = GatherScatterMode.FILL_OR_DROP if mode is None else mode_of(mode)
+    gather_mode = (
+        GatherScatterMode.FILL_OR_DROP if mode is None else mode_of(mode, "jnp.take_along_axis")
+    )
     if 0 in shape or not x.size:  # for empty arrays: zeros, strongly typed, as in JAX
         nothing = empty_of_type(x, shape)
         return nothing if dtypes.is_extended(x.dtype) else convert(nothing, x.dtype)
@@ -523,6 +528,8 @@ def choose(
             )
         known = np.asarray(value)
         outside = known[(known < 0) | (known >= n)]
+        if outside.size and not n:
+            raise ValueError("jnp.choose: `choices` must have at least one choice, but it is empty")
         if outside.size:
             raise ValueError(
                 f"jnp.choose: elements of `a` must be from 0 to {n - 1}, as there are {n} choices, but "

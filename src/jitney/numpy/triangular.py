@@ -67,8 +67,8 @@ def _known_offset(k: Any) -> int:
         return int(operator.index(k))
     except TypeError:
         raise TypeError(
-            f"the offset k of a diagonal must be a scalar integer, got {k!r} of type "
-            f"{type(k).__name__}: round it, for example with int(k)"
+            f"the offset `k` of a diagonal must be a scalar integer, but it is {k!r}, of type "
+            f"{type(k).__name__}; round it, for example with int(k)"
         ) from None
 
 
@@ -188,6 +188,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
     """
     m = _matrix("triu", m)
     rows, columns = m.shape[-2:]
+    k = k if isinstance(k, Tracer) or type(k) is int else _known_offset(k)
     mask = broadcast_to(_tri(rows, columns, k - 1, _BOOL), m.shape)
     return lax_select.select(mask, _zeros_like(m), m)
 
@@ -230,7 +231,7 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
       Array([0.5 , 0.25], dtype=float32)
     """
     promotion.check_arraylike("diag", v)
-    return _diag(v, operator.index(k))
+    return _diag(v, _known_offset(k))
 
 
 @partial(jit_when_traced, name="_diag", static_argnames=("k",))
@@ -405,7 +406,7 @@ def meshgrid(
         raise ValueError(f"jax.numpy.meshgrid: `indexing` must be 'xy' or 'ij', not {indexing!r}")
     if any(a.ndim > 1 for a in args):
         raise ValueError(
-            "jax.numpy.meshgrid: coordinates must be vectors, but their shapes are "
+            "jax.numpy.meshgrid: coordinates must be vectors or scalars, but their shapes are "
             f"{[a.shape for a in args]}"
         )
     args = [reshape(a, (1,)) if a.ndim == 0 else a for a in args]

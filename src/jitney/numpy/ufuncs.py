@@ -96,6 +96,8 @@ class ufunc:
     ) -> None:
         self._function = func
         self.__name__ = self.__qualname__ = name or getattr(func, "__name__", "ufunc")
+        # The name in messages: a ufunc with `call` is one of jnp, others are of `frompyfunc`.
+        self._shown = self.__name__ if call is None else f"jnp.{self.__name__}"
         self.__doc__ = func.__doc__
         self._nin = operator.index(nin)
         self._nout = operator.index(nout)
@@ -150,23 +152,23 @@ class ufunc:
     def __call__(self, *args: ArrayLike, out: None = None, where: None = None) -> Any:
         if out is not None:
             raise NotImplementedError(
-                f"{self.__name__}: `out` must be None, as arrays are immutable; the result is a new "
+                f"{self._shown}: `out` must be None, as arrays are immutable; the result is a new "
                 "array"
             )
         if where is not None:
             raise NotImplementedError(
-                f"{self.__name__}: `where` must be None; use jnp.where(condition, result, x)"
+                f"{self._shown}: `where` must be None; use jnp.where(condition, result, x)"
             )
         return self._call(*args)
 
     def _check_binary(self, method: str) -> None:
         if self.nin != 2:
             raise ValueError(
-                f"{self.__name__}.{method}: the function must take two operands, not {self.nin}"
+                f"{self._shown}.{method}: the function must take two operands, not {self.nin}"
             )
         if self.nout != 1:
             raise ValueError(
-                f"{self.__name__}.{method}: the function must have one result, not {self.nout}"
+                f"{self._shown}.{method}: the function must have one result, not {self.nout}"
             )
 
     def _result_dtype(self, x: Array, dtype: DTypeLike | None) -> np.dtype:
@@ -210,19 +212,19 @@ class ufunc:
           >>> jnp.subtract.reduce(jnp.array([10, 1, 2]))
           Array(7, dtype=int32)
         """
-        promotion.check_arraylike(f"{self.__name__}.reduce", a)
+        promotion.check_arraylike(f"{self._shown}.reduce", a)
         self._check_binary("reduce")
-        promotion.check_no_out(f"{self.__name__}.reduce", out)
+        promotion.check_no_out(f"{self._shown}.reduce", out)
         if where is not None:
-            promotion.check_arraylike(f"{self.__name__}.reduce", where)
+            promotion.check_arraylike(f"{self._shown}.reduce", where)
             if self.identity is None and initial is None:
                 raise ValueError(
-                    f"{self.__name__}.reduce: `initial` must be passed with `where`, as the "
+                    f"{self._shown}.reduce: `initial` must be passed with `where`, as the "
                     "function has no identity element for the case of no elements"
                 )
             if promotion.dtype_of(where) != np.bool_:
                 raise ValueError(
-                    f"{self.__name__}.reduce: `where` must be boolean, but it is "
+                    f"{self._shown}.reduce: `where` must be boolean, but it is "
                     f"{promotion.dtype_of(where)}"
                 )
         x = as_value(a)
@@ -249,7 +251,7 @@ class ufunc:
         rank = x.ndim
         if isinstance(axis, tuple):
             raise NotImplementedError(
-                f"{self.__name__}.reduce: `axis` must be one axis or None, but it is {axis}; "
+                f"{self._shown}.reduce: `axis` must be one axis or None, but it is {axis}; "
                 "reduce along the axes one by one"
             )
         if axis is None:
@@ -272,7 +274,7 @@ class ufunc:
         initial = self.identity if initial is None else initial
         if initial is None and x.shape[0] == 0:
             raise ValueError(
-                f"{self.__name__}.reduce: `initial` must be passed if there are no elements, as the "
+                f"{self._shown}.reduce: `initial` must be passed if there are no elements, as the "
                 f"function has no identity element, but `a` has shape {x.shape}"
             )
         first = 0
@@ -307,9 +309,9 @@ class ufunc:
           >>> jnp.multiply.accumulate(jnp.array([2, 3, 4]))
           Array([ 2,  6, 24], dtype=int32)
         """
-        promotion.check_arraylike(f"{self.__name__}.accumulate", a)
+        promotion.check_arraylike(f"{self._shown}.accumulate", a)
         self._check_binary("accumulate")
-        promotion.check_no_out(f"{self.__name__}.accumulate", out)
+        promotion.check_no_out(f"{self._shown}.accumulate", out)
         x = as_value(a)
         axis = canonical_axis(axis, x.ndim)
         if self._accumulate is not None:
@@ -354,15 +356,15 @@ class ufunc:
           >>> jnp.add.reduceat(jnp.array([1, 2, 3, 4]), jnp.array([0, 2]))
           Array([3, 7], dtype=int32)
         """
-        promotion.check_arraylike(f"{self.__name__}.reduceat", a, indices)
+        promotion.check_arraylike(f"{self._shown}.reduceat", a, indices)
         self._check_binary("reduceat")
-        promotion.check_no_out(f"{self.__name__}.reduceat", out)
+        promotion.check_no_out(f"{self._shown}.reduceat", out)
         from jitney.numpy.selection import where as choose
 
         x, starts = as_value(a), as_value(indices)
         if starts.ndim != 1:
             raise ValueError(
-                f"{self.__name__}.reduceat: `indices` must be a vector, but it has shape {starts.shape}"
+                f"{self._shown}.reduceat: `indices` must be a vector, but it has shape {starts.shape}"
             )
         axis = canonical_axis(axis, x.ndim)
         if self._reduceat is not None:
@@ -398,7 +400,7 @@ class ufunc:
                  [11, 12, 13]], dtype=int32)
         """
         self._check_binary("outer")
-        promotion.check_arraylike(f"{self.__name__}.outer", A, B)
+        promotion.check_arraylike(f"{self._shown}.outer", A, B)
         x, y = as_value(A), as_value(B)
         # Scalars are not expanded, so that a weakly typed operand adopts the dtype of the other
         # one.
@@ -425,14 +427,14 @@ class ufunc:
         """
         if inplace:
             raise NotImplementedError(
-                f"{self.__name__}.at: `inplace` must be False, as arrays are immutable; use "
-                f"x = {self.__name__}.at(x, ..., inplace=False)"
+                f"{self._shown}.at: `inplace` must be False, as arrays are immutable; use "
+                f"x = {self._shown}.at(x, ..., inplace=False)"
             )
         return self._updated(a, indices, b)
 
     @partial(jit_when_traced, name="at", static_argnums=(0,))
     def _updated(self, a: ArrayLike, indices: Index, b: ArrayLike | None) -> Array:
-        promotion.check_arraylike(f"{self.__name__}.at", a)
+        promotion.check_arraylike(f"{self._shown}.at", a)
         x = as_value(a)
         if b is not None and self._at is not None:
             return getattr(x.at[indices], self._at)(b)

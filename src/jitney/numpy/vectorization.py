@@ -175,7 +175,7 @@ def _check_ranks(leading: list[tuple[int, ...]], shapes: list[tuple[int, ...]]) 
     if mode == "allow" or len({len(s) for s in leading}) <= 1:
         return
     message = (
-        f"operands with shapes {shapes} require rank promotion in a vectorized function, and "
+        f"jnp.vectorize: operands with shapes {shapes} require rank promotion, and "
         f"jax_numpy_rank_promotion is {mode!r}"
     )
     if mode == "raise":
