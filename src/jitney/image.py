@@ -55,7 +55,7 @@ class ResizeMethod(enum.Enum):
         """
         if s not in _METHODS:
             raise ValueError(
-                f"resize: `method` must be one of {', '.join(map(repr, _METHODS))}, but got {s!r}"
+                f"jax.image: `method` must be one of {', '.join(map(repr, _METHODS))}, but got {s!r}"
             )
         return _METHODS[s]
 

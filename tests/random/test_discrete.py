@@ -68,8 +68,8 @@ def test_categories_have_the_shares_of_their_exponentials():
     [
         (lambda: permutation(KEY, 2.5), TypeError, "must be an array, or an integer"),
         (lambda: permutation(KEY, X, 2), ValueError, "axis 2 is out of bounds"),
-        (lambda: choice(KEY, 3, 2), TypeError, "shape must be a sequence"),
-        (lambda: choice(KEY, 0, (1,)), ValueError, "`a` is empty"),
+        (lambda: choice(KEY, 3, 2), TypeError, "`shape` must be a sequence"),
+        (lambda: choice(KEY, 0, (1,)), ValueError, "`a` has 0 elements to draw from"),
         (lambda: choice(KEY, 3, (4,), replace=False), ValueError, "at most 3 elements"),
         (
             lambda: choice(KEY, 3, (2,), p=np.ones(4)),

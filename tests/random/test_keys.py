@@ -62,7 +62,11 @@ def test_new_keys_differ_from_each_other_and_repeat():
     [
         (lambda: key(key(0)), TypeError, "already a key"),
         (lambda: PRNGKey(np.arange(2)), TypeError, "the seed must have rank 0"),
-        (lambda: key(0, impl="rbg", dtype=key_dtype()), ValueError, "both `impl` and `dtype`"),
+        (
+            lambda: key(0, impl="rbg", dtype=key_dtype()),
+            ValueError,
+            "`impl` and `dtype` both specify",
+        ),
         (lambda: split(split(key(0))), ValueError, "expected a single key"),
         (lambda: fold_in(key(0), np.arange(2)), TypeError, "`data` must have rank 0"),
         (lambda: wrap_key_data(key(0)), TypeError, "expected raw key data"),

@@ -66,7 +66,7 @@ def test_words_of_64_bits_are_rounded_down_to_floats():
 def test_other_dtypes_and_refusals():
     for dtype in ("float16", "bfloat16"):
         assert normals.laplace(KEY, (3,), dtype).dtype == dtype
-    with pytest.raises(ValueError, match="mode must be"):
+    with pytest.raises(ValueError, match="`mode` must be"):
         normals.gumbel(KEY, mode="low64")
     with pytest.raises(ValueError, match="`dtype` must be float or complex"):
         normals.normal(KEY, dtype=int)

@@ -83,7 +83,7 @@ def test_signs():
         (lambda: uniform(KEY, dtype=int), ValueError, "`dtype` must be float"),
         (lambda: randint(KEY, (2,), 0, 5, float), TypeError, "must be an integer dtype"),
         (lambda: randint(KEY, (2,), jnp.zeros(3, int), 5), ValueError, "do not broadcast"),
-        (lambda: bernoulli(KEY, 0.5, mode="exact"), ValueError, "mode must be"),
+        (lambda: bernoulli(KEY, 0.5, mode="exact"), ValueError, "`mode` must be"),
         (lambda: bernoulli(KEY, 1j), TypeError, "`p` must be real"),
     ],
 )

@@ -42,7 +42,7 @@ def test_one_dimension_takes_vectors_and_one_point_is_constant():
         (((X, Y), VALUES, "linear", True), NotImplementedError, "bounds_error=True"),
         (((X, X), VALUES), ValueError, "equal lengths in dimension 1, but got 3 and 2"),
         (((X[::-1], Y), VALUES), ValueError, "dimension 0 must be strictly ascending"),
-        (((X[:, None], Y), VALUES), ValueError, "dimension 0 must be 1-dimensional"),
+        (((X[:, None], Y), VALUES), ValueError, "dimension 0 must be a vector"),
         (((X, Y, Y, Y), VALUES), ValueError, "for each axis of"),
     ],
 )

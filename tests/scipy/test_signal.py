@@ -261,7 +261,7 @@ ERRORS = [
     (ValueError, r"the same rank, .*\(20,\) and \(1, 20\)", lambda s, x: s.convolve(x, x[None])),
     (ValueError, r"must not be empty, .*\(20,\) and \(0,\)", lambda s, x: s.correlate(x, x[:0])),
     (ValueError, r"as large as .*5\) and \(1, 20", lambda s, x: s.convolve(x.reshape(4, 5), x[None])),
-    (ValueError, "2-dimensional", lambda s, x: s.convolve2d(x, x)),
+    (ValueError, "must be matrices", lambda s, x: s.convolve2d(x, x)),
     (NotImplementedError, "overwrite_data", lambda s, x: s.detrend(x, overwrite_data=True)),
     (ValueError, "detrend.*: `type` must be .*'other'", lambda s, x: s.detrend(x, type="other")),
     (ValueError, "`bp` must be indices from 0 to 20", lambda s, x: s.detrend(x, bp=[30])),

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 
 
-def shape_of(shape: ShapeLike) -> Shape:
-    """Converts an integer or a sequence of integers to a shape.
+def shape_of(shape: ShapeLike, name: str = "sizes in `shape`") -> Shape:
+    """Converts an integer or a sequence of integers, called `name` in messages, to a shape.
 
     Raises:
       TypeError: if a size is not a static integer, or is negative.
     """
     out = canonical_shape(shape)
     if any(n < 0 for n in out):
-        raise TypeError(f"sizes in `shape` must be 0 or more, but got {shape}")
+        raise TypeError(f"{name} must be 0 or more, but got {shape}")
     return out
 
 
@@ -87,8 +87,8 @@ def promoted(name: str, dtype: np.dtype, *parameters: ArrayLike) -> list[Array]:
         parameter_dtype = dtypes.result_type(x)
         if dtypes.result_type(x, dtype) != dtype:
             raise dtypes.TypePromotionError(
-                f"{name}: parameters must promote to {dtype}, the dtype of the result, but one has "
-                f"dtype {parameter_dtype}; cast it, or pass dtype={parameter_dtype}"
+                f"jax.random.{name}: parameters must promote to {dtype}, the dtype of the result, but "
+                f"one has dtype {parameter_dtype}; cast it, or pass dtype={parameter_dtype}"
             )
     return [lax.convert_element_type(x, dtype) for x in parameters]
 

@@ -61,7 +61,7 @@ def permutation(
              [5, 6]], dtype=int32)
     """
     key, _ = check_key("permutation", key)
-    axis = _axis_of(axis, max(np.ndim(x), 1))
+    axis = _axis_of("permutation", axis, max(np.ndim(x), 1))
     if not np.ndim(x):
         if not dtypes.issubdtype(get_aval(x).dtype, np.integer):
             raise TypeError(
@@ -81,10 +81,11 @@ def _count_of(n: Any) -> int:
     return operator.index(n)
 
 
-def _axis_of(axis: int, ndim: int) -> int:
+def _axis_of(name: str, axis: int, ndim: int) -> int:
     if not -ndim <= axis < ndim:
         raise ValueError(
-            f"axis {axis} is out of bounds: an array of rank {ndim} has axes {-ndim} to {ndim - 1}"
+            f"jax.random.{name}: axis {axis} is out of bounds: an array of rank {ndim} has "
+            + (f"the axes {-ndim} to {ndim - 1}" if ndim else "no axes")
         )
     return axis % ndim
 
@@ -137,7 +138,7 @@ def choice(
     """
     key, _ = check_key("choice", key)
     if not isinstance(shape, Sequence):
-        raise TypeError(f"choice: shape must be a sequence, but got {shape!r}")
+        raise TypeError(f"jax.random.choice: `shape` must be a sequence, but got {shape!r}")
     shape = shape_of(shape)
     a = revealed(a)
     array = None if not np.ndim(a) else jnp.asarray(a)
@@ -145,7 +146,7 @@ def choice(
         n_inputs = _count_of(a)
         axis = 0
     else:
-        axis = _axis_of(axis, array.ndim)
+        axis = _axis_of("choice", axis, array.ndim)
         n_inputs = array.shape[axis]
     n_draws = math.prod(shape)
     if n_draws == 0:
@@ -156,8 +157,8 @@ def choice(
         return jnp.zeros(result_shape, dtype=dtype)
     if n_inputs <= 0:
         raise ValueError(
-            "jax.random.choice: `a` is empty, so no elements can be drawn; one of the sizes in "
-            "`shape` must be 0"
+            f"jax.random.choice: `a` has {max(n_inputs, 0)} elements to draw from, so one of the "
+            f"sizes in `shape` must be 0, but it is {shape}"
         )
     if not replace and n_draws > n_inputs:
         raise ValueError(
@@ -234,7 +235,7 @@ def categorical(
     """
     key, _ = check_key("categorical", key)
     logits = jnp.asarray(logits)
-    axis = _axis_of(axis, logits.ndim)
+    axis = _axis_of("categorical", axis, logits.ndim)
     batch = logits.shape[:axis] + logits.shape[axis + 1 :]
     if shape is None:
         shape = batch

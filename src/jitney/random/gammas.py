@@ -428,7 +428,7 @@ def ball(
     """
     key, _ = check_key("ball", key)
     asked = inexact_dtype("ball", dtype)
-    (d,) = shape_of(d)
+    (d,) = shape_of(d, "`d` of jax.random.ball")
     return placed(_ball(key, p, d=d, shape=shape_of(shape), dtype=asked), None, out_sharding)
 
 

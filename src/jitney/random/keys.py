@@ -39,7 +39,9 @@ def is_key_array(x: object) -> bool:
 
 def _resolve(impl: PRNGLike | None, dtype: dtypes.KeyDType | None = None) -> prng.PRNGImpl:
     if impl is not None and dtype is not None:
-        raise ValueError("jax.random.key: Cannot specify both `impl` and `dtype`; pass one of them")
+        raise ValueError(
+            "jax.random.key: `impl` and `dtype` both specify the generator, so only one can be passed"
+        )
     chosen = impl if impl is not None else dtype
     return prng.resolve(config.default_prng_impl() if chosen is None else chosen)
 

@@ -142,7 +142,7 @@ def orthogonal(
         raise ValueError(
             f"jax.random.orthogonal: sizes must not be negative, but got n={n} and m={m}"
         )
-    asked = inexact_dtype("normal", dtype, allow_complex=True)
+    asked = inexact_dtype("orthogonal", dtype, allow_complex=True)
     drawn = _orthogonal(key, n=n, m=columns, shape=shape_of(shape), dtype=asked)
     return placed(drawn, None, out_sharding)
 

@@ -202,7 +202,9 @@ def gumbel(
     asked = inexact_dtype("gumbel", dtype)
     mode = "low" if mode is None else mode
     if mode not in ("highest", "high", "low"):
-        raise ValueError(f'gumbel: mode must be "low", "high" or "highest", but got {mode!r}')
+        raise ValueError(
+            f'jax.random.gumbel: `mode` must be "low", "high" or "highest", but got {mode!r}'
+        )
     return placed(_gumbel(key, shape=shape_of(shape), dtype=asked, mode=mode), None, out_sharding)
 
 

@@ -223,7 +223,7 @@ def bernoulli(
     """
     key, _ = check_key("bernoulli", key)
     if mode not in ("high", "low"):
-        raise ValueError(f'jax.random.bernoulli: mode must be "high" or "low", but got {mode!r}')
+        raise ValueError(f'jax.random.bernoulli: `mode` must be "high" or "low", but got {mode!r}')
     dtype = dtypes.canonicalize_dtype(dtypes.result_type(float, p))
     if not dtypes.issubdtype(dtype, np.floating):
         raise TypeError(f"jax.random.bernoulli: `p` must be real, but got {dtype}")

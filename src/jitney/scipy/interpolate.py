@@ -65,14 +65,15 @@ class RegularGridInterpolator:
             self.values = jnp.asarray(promote_dtypes_inexact(self.values)[0])
         if len(points) > self.values.ndim:
             raise ValueError(
-                "RegularGridInterpolator: expected an array in `points` for each axis of `values`, of "
-                f"shape {self.values.shape}, but got {len(points)}"
+                "RegularGridInterpolator: `points` must have at most one array for each axis of "
+                f"`values`, of shape {self.values.shape}, but it has {len(points)}"
             )
         self.grid = tuple([jnp.asarray(p) for p in points])
         for axis, p in enumerate(self.grid):
             if p.ndim != 1:
                 raise ValueError(
-                    f"RegularGridInterpolator: the points in dimension {axis} must be 1-dimensional"
+                    f"RegularGridInterpolator: the points in dimension {axis} must be a vector, but "
+                    f"they have shape {p.shape}"
                 )
             if self.values.shape[axis] != p.shape[0]:
                 raise ValueError(

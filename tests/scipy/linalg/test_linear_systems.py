@@ -56,7 +56,7 @@ def test_batches_broadcast():
         (lambda: solve(A, B, assume_a="banded"), "`assume_a` must be one of"),
         (lambda: solve_triangular(A, B, "H"), "`trans` must be"),
         (lambda: solve_triangular(A, B[:2]), "must have 3 rows"),
-        (lambda: solve_triangular(A, 1.0), "`b` is a scalar"),
+        (lambda: solve_triangular(A, 1.0), "`b` must be a vector or matrices, but it is a scalar"),
         (lambda: solve_triangular(B, B), "must be square"),
         (lambda: lu_solve(lu_factor(A), B, 3), "`trans` must be 0"),
     ],

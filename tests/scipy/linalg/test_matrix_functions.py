@@ -69,7 +69,7 @@ def test_sylvester_equations(method):
     [
         (lambda: expm(A[:2]), ValueError, "must be square"),
         (lambda: expm_frechet(A, B[:2, :2]), ValueError, "must have the same shape"),
-        (lambda: sqrtm(A[0]), TypeError, "expected square matrices"),
+        (lambda: sqrtm(A[0]), TypeError, "must be square matrices"),
         (lambda: sqrtm(A, 2), NotImplementedError, "blocksize"),
         (lambda: funm(A[None], jnp.exp), ValueError, "must be a square matrix"),
         (lambda: solve_sylvester(A, A, C[:2]), ValueError, "matching sizes"),

@@ -44,10 +44,10 @@ def test_tolerance_bounds_the_error():
     [
         (D, "a", None, TypeError, "one element fewer"),
         (E, "v", (0, 1), NotImplementedError, "'a' or 'i'"),
-        (E, "x", None, ValueError, "select must be"),
+        (E, "x", None, ValueError, "`select` must be"),
         (E, "i", None, ValueError, "requires `select_range`"),
-        (E, "i", (3, 2), ValueError, "indices from 0 to 5"),
-        (E, "i", (0, 6), ValueError, "indices from 0 to 5"),
+        (E, "i", (3, 2), ValueError, "two indices k with 0 <= k < 6"),
+        (E, "i", (0, 6), ValueError, "two indices k with 0 <= k < 6"),
     ],
 )
 def test_wrong_arguments(e, select, bounds, error, message):

@@ -142,7 +142,9 @@ def eigh(
     ):
         if not ok:
             raise NotImplementedError(f"eigh: only {name} is supported; omit this argument")
-    vectors, values = lax.linalg.eigh(*arrays(a), lower=lower)
+    (matrix,) = arrays(a)
+    check_square("eigh", matrix)
+    vectors, values = lax.linalg.eigh(matrix, lower=lower)
     return values if eigvals_only else (values, vectors)
 
 

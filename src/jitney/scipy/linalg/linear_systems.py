@@ -52,9 +52,10 @@ def solve(
     if assume_a not in valid:
         raise ValueError(f"solve: `assume_a` must be one of {valid}, but it is {assume_a!r}")
     x, y = inexact(a, b)
+    check_square("solve", x)
+    _check_right_side("solve", x, y)
     if assume_a != "pos":
         return jnp.linalg.solve(x, y[..., None])[..., 0] if y.ndim == 1 else jnp.linalg.solve(x, y)
-    check_square("solve", x)
     triangle = jnp.tril(x) if lower else jnp.triu(x)
     other = jnp.conj(jnp.matrix_transpose(jnp.tril(x, -1) if lower else jnp.triu(x, 1)))
     factor = lax.linalg.cholesky(triangle + other, symmetrize_input=False)
@@ -102,24 +103,25 @@ def solve_triangular(
 @partial(jit_when_traced, static_argnames=("trans", "lower", "unit_diagonal"))
 def _solve_triangular(a: Array, b: Array, *, trans: int, lower: bool, unit_diagonal: bool) -> Array:
     check_square("solve_triangular", a)
+    _check_right_side("solve_triangular", a, b)
     return _triangular_solve(a, b, trans=trans, lower=lower, unit_diagonal=unit_diagonal)
 
 
-def _check_right_side(b: Array) -> None:
+def _check_right_side(name: str, a: Array, b: Array) -> None:
+    """Raises ValueError unless `b` is a vector or matrices with as many rows as `a`."""
     if not b.ndim:
-        raise ValueError("right-hand sides must be vectors or matrices, but `b` is a scalar")
+        raise ValueError(f"{name}: `b` must be a vector or matrices, but it is a scalar")
+    if b.shape[0 if b.ndim == 1 else -2] != a.shape[-1]:
+        raise ValueError(
+            f"{name}: `b` must have {a.shape[-1]} rows, like the matrix, but the matrix has shape "
+            f"{a.shape} and `b` has shape {b.shape}"
+        )
 
 
 def _triangular_solve(a: Array, b: Array, *, trans: int, lower: bool, unit_diagonal: bool) -> Array:
     """Calls `lax.linalg.triangular_solve` with broadcast batch axes; b can be a vector."""
-    _check_right_side(b)
     is_vector = b.ndim == 1
     right = b[:, None] if is_vector else b
-    if right.shape[-2] != a.shape[-1]:
-        raise ValueError(
-            f"right-hand sides must have {a.shape[-1]} rows, like the matrix, but got shapes "
-            f"{a.shape} and {b.shape}"
-        )
     batch = jnp.broadcast_shapes(a.shape[:-2], right.shape[:-2])
     x = lax.linalg.triangular_solve(
         jnp.broadcast_to(a, (*batch, *a.shape[-2:])),
@@ -159,7 +161,7 @@ def cho_solve(
 @partial(jit_when_traced, static_argnames="lower")
 def _cho_solve(c: Array, b: Array, *, lower: bool) -> Array:
     check_square("cho_solve", c)
-    _check_right_side(b)
+    _check_right_side("cho_solve", c, b)
     is_vector = b.ndim == 1
     right = b[:, None] if is_vector else b
     solve_one = partial(_triangular_solve, lower=lower, unit_diagonal=False)
@@ -200,6 +202,7 @@ def lu_solve(
 @partial(jit_when_traced, static_argnames="trans")
 def _lu_solve(factors: Array, b: Array, pivots: ArrayLike, *, trans: int) -> Array:
     check_square("lu_solve", factors)
+    _check_right_side("lu_solve", factors, b)
     n = factors.shape[-1]
     order = lax.linalg.lu_pivots_to_permutation(pivots, n)
     is_vector = b.ndim == 1

@@ -205,7 +205,9 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     Returns: complex array of the shape of A.
 
     Raises:
-      NotImplementedError: if `blocksize` is not 1.
+      NotImplementedError: if `blocksize` is greater than 1.
+      TypeError: if A has fewer than two axes.
+      ValueError: if the matrices are not square.
 
     Example:
       >>> jax.scipy.linalg.sqrtm(jnp.array([[4.0, 0.0], [0.0, 9.0]])).real
@@ -217,7 +219,11 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     matrix = as_value(promote_dtypes_inexact(A)[0])
     if matrix.ndim < 2:
         raise TypeError(
-            f"sqrtm: expected square matrices [..., n, n], but got shape {matrix.shape}"
+            f"sqrtm: `A` must be square matrices [..., n, n], but it has shape {matrix.shape}"
+        )
+    if matrix.shape[-1] != matrix.shape[-2]:
+        raise ValueError(
+            f"sqrtm: `A` must be square in its last two axes, but it has shape {matrix.shape}"
         )
     return _sqrtm(matrix)
 

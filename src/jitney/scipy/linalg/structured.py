@@ -215,7 +215,7 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     Returns: array [..., n, n].
 
     Raises:
-      ValueError: if f does not have exactly one more element than s.
+      ValueError: if f has fewer than two elements, or not exactly one more than s.
 
     Example:
       >>> births, survival = jnp.array([0.0, 2.0, 1.0]), jnp.array([0.5, 0.25])

@@ -75,7 +75,7 @@ def _range(n: int, select: str, bounds: tuple[float, float] | None) -> tuple[int
             "depend on values; use 'a' or 'i'"
         )
     if select != "i":
-        raise ValueError(f"eigh_tridiagonal: select must be 'a' or 'i', but got {select!r}")
+        raise ValueError(f"eigh_tridiagonal: `select` must be 'a' or 'i', but got {select!r}")
     if bounds is None:
         raise ValueError(
             "eigh_tridiagonal: select='i' requires `select_range`, the first and the last index of "
@@ -84,7 +84,7 @@ def _range(n: int, select: str, bounds: tuple[float, float] | None) -> tuple[int
     first, last = int(bounds[0]), int(bounds[1])
     if first > last or first < 0 or last >= n:
         raise ValueError(
-            f"eigh_tridiagonal: `select_range` must be two indices from 0 to {n - 1}, the lower "
+            f"eigh_tridiagonal: `select_range` must be two indices k with 0 <= k < {n}, the lower "
             f"first, but got {bounds}"
         )
     return first, last

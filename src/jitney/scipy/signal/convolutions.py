@@ -155,7 +155,7 @@ def _planes(
     x, y = _operands(name, in1, in2, mode)
     if x.ndim != 2:
         raise ValueError(
-            f"{name}() only supports 2-dimensional inputs, but got shapes {x.shape} and {y.shape}"
+            f"{name}: `in1` and `in2` must be matrices, but they have shapes {x.shape} and {y.shape}"
         )
     if boundary not in _PAD_MODES:
         raise ValueError(f"{name}: boundary must be 'fill', 'wrap' or 'symm', but got {boundary!r}")
