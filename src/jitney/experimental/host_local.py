@@ -43,8 +43,8 @@ def _parts(mesh: Mesh, spec: PartitionSpec, ndim: int) -> list[int]:
     """Returns the number of processes among which each axis is sharded."""
     if len(spec) > ndim:
         raise ValueError(
-            f"a PartitionSpec has at most one entry for each axis, but {spec} is given for an array "
-            f"of rank {ndim}"
+            f"a PartitionSpec must have at most one entry for each axis, but {spec} is passed for an "
+            f"array of rank {ndim}"
         )
     local = mesh.local_mesh.shape
     entries = [*map(names_of, spec), *[()] * (ndim - len(spec))]

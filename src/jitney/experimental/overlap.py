@@ -56,8 +56,9 @@ def program_order(
 
     Raises:
       ValueError: if `exclude_argnames` is given with enforce=True, or `strict_in_out` with
-        enforce=False; or, when the function is called, if a name is not a keyword argument.
-      TypeError: if `strict_in_out` is neither a bool nor a pair.
+        enforce=False; if `strict_in_out` is a sequence of other than two elements; or, when the
+        function is called, if a name is not a keyword argument.
+      TypeError: if `strict_in_out` is neither a bool nor a tuple or list.
 
     Example:
       >>> from jax.experimental.overlap import program_order

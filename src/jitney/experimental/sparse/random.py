@@ -54,7 +54,7 @@ def random_bcoo(
       **kwds: further arguments of `generator`.
 
     Raises:
-      ValueError: if the array does not have `n_batch + n_dense` axes, or `nse` is out of bounds.
+      ValueError: if the array has fewer than `n_batch + n_dense` axes, or `nse` is out of bounds.
       TypeError: if `nse` is at least 1 and not an integer.
 
     Example:

@@ -125,7 +125,8 @@ class SparsifyEnv:
         """
         if (data is None) == (data_ref is None) or (indices is None) == (indices_ref is None):
             raise ValueError(
-                "data and indices must be passed exactly once, as an array or as a reference"
+                "SparsifyEnv.sparse: data must be passed either as `data` or as `data_ref`, and "
+                "indices either as `indices` or as `indices_ref`"
             )
         data_ref = self._push(data) if data_ref is None else data_ref
         indices_ref = self._push(indices) if indices_ref is None else indices_ref

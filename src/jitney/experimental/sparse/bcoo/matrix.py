@@ -283,7 +283,7 @@ def bcoo_fromdense(
 
     Raises:
       ConcretizationTypeError: if `nse` is not given and `mat` is traced.
-      ValueError: if the array has fewer than `n_batch + n_dense` axes.
+      ValueError: if `n_batch` or `n_dense` is negative, or their sum exceeds the rank of the array.
 
     Example:
       >>> sparse.bcoo_fromdense(jnp.array([0.0, 5.0, 0.0, 7.0])).indices.ravel()
@@ -433,7 +433,8 @@ def bcoo_update_layout(
       on_inefficient: reaction if either number increases: "error", "warn", or None.
 
     Raises:
-      ValueError: if the numbers do not match the rank of the array, or `on_inefficient` is unknown.
+      ValueError: if a number is negative, their sum exceeds the rank of the array, or
+        `on_inefficient` is unknown.
       SparseEfficiencyError: if either number increases and `on_inefficient` is "error".
     """
     if on_inefficient not in ("error", "warn", None):

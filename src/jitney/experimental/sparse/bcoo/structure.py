@@ -343,7 +343,10 @@ def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
     """
     axes = tuple(k + arr.ndim if k < 0 else k for k in _integers(dimensions))
     if any(not 0 <= k < arr.ndim or arr.shape[k] != 1 for k in axes):
-        raise ValueError(f"bcoo_squeeze: axes {axes} of shape {arr.shape} are not all of size 1")
+        raise ValueError(
+            f"bcoo_squeeze: `dimensions` must be axes of size 1, but they are {axes} for shape "
+            f"{arr.shape}"
+        )
     p = arr.properties
     batch = tuple(k for k in axes if k < p.n_batch)
     sparse = [k - p.n_batch for k in axes if p.n_batch <= k < p.n_batch + p.n_sparse]
