@@ -412,8 +412,8 @@ def delta_orthogonal(
             )
         if shape[-1] < shape[-2]:
             raise ValueError(
-                "delta_orthogonal: there must be at most as many inputs as outputs, but kernels of "
-                f"shape {shape} have {shape[-2]} and {shape[-1]}"
+                "delta_orthogonal: there must be at most as many inputs as outputs, the sizes of the "
+                f"last two axes, but the shape is {tuple(shape)}"
             )
         matrix = orthogonal(scale, column_axis, dtype)(key, (shape[-1], shape[-2])[::-1])
         middle = tuple([(n - 1) // 2 for n in shape[:-2]])

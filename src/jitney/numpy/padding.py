@@ -326,7 +326,12 @@ def _statistic(
         before, after = repeat(value, low, axis=axis), repeat(value, high, axis=axis)
     else:
         first, last = (min(length, n) for length in lengths[axis])
-        if first == 0 or last == 0:
+        if n == 0:
+            raise ValueError(
+                f"jnp.pad: mode {mode!r} with `stat_length` needs elements along each padded axis, "
+                f"but axis {axis} of shape {x.shape} has none"
+            )
+        if first < 1 or last < 1:
             raise ValueError(
                 f"jnp.pad: `stat_length` must be 1 or more in mode {mode!r}, but along axis "
                 f"{axis} it is {min(lengths[axis])}"

@@ -211,7 +211,7 @@ def _treat_outside(index: Array, extent: int, mode: str | None) -> tuple[Array, 
         case "raise":
             raise NotImplementedError(
                 "jnp.take: `mode` cannot be 'raise', as compiled code raises no errors; use 'fill', "
-                "which gives NaN, or `fill_value`, for indices out of range"
+                "which gives `fill_value` (by default NaN, for floats) for indices out of range"
             )
         case _:
             raise ValueError(

@@ -257,7 +257,8 @@ def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Array:
 
     Raises:
       TypeError: if `key` is not a key.
-      ValueError: if `key` is an array of keys; use `jax.vmap` to split each of them.
+      ValueError: if `num` is negative, or `key` is an array of keys; use `jax.vmap` to split each
+        of them.
 
     Example:
       >>> key, subkey = random.split(random.key(0))
@@ -266,6 +267,8 @@ def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Array:
     """
     typed, wrapped = check_key("split", key)
     shape = tuple(num) if isinstance(num, tuple | list) else (operator.index(num),)
+    if any(n < 0 for n in shape):
+        raise ValueError(f"jax.random.split: `num` must be 0 or more, but it is {num}")
     return _same_style(ops.random_split_p.bind(typed, shape=shape), wrapped)
 
 

@@ -45,7 +45,7 @@ def test_data_come_from_the_generator():
         ({"nse": 12}, ValueError, r"nse must be in \[0, 12\)"),
         ({"nse": -1}, ValueError, "but got -1"),
         ({"nse": 2.5}, TypeError, "integer, or a fraction below 1"),
-        ({"n_batch": 2, "n_dense": 1}, ValueError, "n_batch=2 and n_dense=1 are invalid"),
+        ({"n_batch": 2, "n_dense": 1}, ValueError, "rank, but got n_batch=2 and n_dense=1"),
         (
             {"indices_dtype": "int8", "shape": (100, 100)},
             ValueError,

@@ -65,7 +65,10 @@ def random_bcoo(
     n_batch, n_dense = operator.index(n_batch), operator.index(n_dense)
     n_sparse = len(shape) - n_batch - n_dense
     if min(n_batch, n_dense, n_sparse) < 0:
-        raise ValueError(f"random_bcoo: {n_batch=} and {n_dense=} are invalid for {shape=}")
+        raise ValueError(
+            "random_bcoo: `n_batch` and `n_dense` must be 0 or more, and their sum at most the rank, "
+            f"but got {n_batch=} and {n_dense=} for {shape=}"
+        )
     batch, sparse = shape[:n_batch], shape[n_batch : n_batch + n_sparse]
     positions = math.prod(sparse)
     if not 0 <= nse < positions:

@@ -21,16 +21,18 @@ Scaling = Literal["density", "spectrum"]
 Average = Literal["mean", "median"]
 
 
-def _operands(x: ArrayLike, y: ArrayLike | None, axis: int) -> tuple[Array, Array | None]:
+def _operands(
+    name: str, x: ArrayLike, y: ArrayLike | None, axis: int
+) -> tuple[Array, Array | None]:
     """Moves the axis of the signals last, and converts them to a common dtype and length.
 
     The second result is None if the second signal is the first one.
     """
     if y is None or y is x:
-        (first,) = promote_args_inexact("jax.scipy.signal.csd", x)
+        (first,) = promote_args_inexact(f"jax.scipy.signal.{name}", x)
         arrays = [first]
     else:
-        arrays = promote_args_inexact("jax.scipy.signal.csd", x, y)
+        arrays = promote_args_inexact(f"jax.scipy.signal.{name}", x, y)
     arrays = [as_value(z) for z in arrays]
     arrays = [
         jnp.moveaxis(z.astype(jnp.promote_types(z.dtype, np.float32)), axis, -1) for z in arrays
@@ -42,7 +44,7 @@ def _operands(x: ArrayLike, y: ArrayLike | None, axis: int) -> tuple[Array, Arra
         np.broadcast_shapes(*batches)
     except ValueError:
         raise ValueError(
-            "csd: except for the axis of the signals, the shapes of `x` and `y` must broadcast, "
+            f"{name}: except for the axis of the signals, the shapes of `x` and `y` must broadcast, "
             f"but got {batches[0]} and {batches[1]}"
         ) from None
     longest = max(z.shape[-1] for z in arrays)
@@ -53,14 +55,16 @@ def _operands(x: ArrayLike, y: ArrayLike | None, axis: int) -> tuple[Array, Arra
     return first, second
 
 
-def _scale(window: Array | np.ndarray, fs: ArrayLike, scaling: str) -> ArrayLike:
+def _scale(name: str, window: Array | np.ndarray, fs: ArrayLike, scaling: str) -> ArrayLike:
     match scaling:
         case "density":
             return 1 / (fs * (window * window).sum())
         case "spectrum":
             return 1 / window.sum() ** 2
         case _:
-            raise ValueError(f"csd: scaling must be 'density' or 'spectrum', but got {scaling!r}")
+            raise ValueError(
+                f"{name}: scaling must be 'density' or 'spectrum', but got {scaling!r}"
+            )
 
 
 def _both_sides(power: Array, plan: Segments) -> Array:
@@ -131,9 +135,31 @@ def csd(
       >>> p.round(2) + 0
       Array([5.33+0.j  , 2.67+1.33j, 0.  +0.j  ], dtype=complex64)
     """
+    return _csd(
+        "csd", x, y, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis,
+        average,
+    )  # fmt: skip
+
+
+def _csd(
+    name: str,
+    x: ArrayLike,
+    y: ArrayLike | None,
+    fs: ArrayLike,
+    window: Window,
+    nperseg: int | None,
+    noverlap: int | None,
+    nfft: int | None,
+    detrend: Detrend,
+    return_onesided: bool,
+    scaling: Scaling,
+    axis: int,
+    average: Average,
+) -> tuple[Array, Array]:
+    """Computes `csd` for the public function that messages call `name`."""
     if average not in ("mean", "median"):
-        raise ValueError(f"csd: average must be 'mean' or 'median', but got {average!r}")
-    x, other = _operands(x, y, axis)
+        raise ValueError(f"{name}: average must be 'mean' or 'median', but got {average!r}")
+    x, other = _operands(name, x, y, axis)
     dtype = jnp.finfo(x.dtype).dtype
     signals = [x] if other is None else [x, other]
     if any(z.size == 0 for z in signals):
@@ -141,15 +167,15 @@ def csd(
         least = min(z.shape[-1] for z in signals)
         none = jnp.moveaxis(jnp.zeros((*batch, least), dtype), -1, axis)
         return none, none
-    window, size = segments.window_and_size("csd", window, nperseg, 256, x.shape[-1], dtype)
-    plan = segments.segments("csd", size, noverlap, nfft)
-    onesided = segments.is_onesided("csd", return_onesided, *signals)
+    window, size = segments.window_and_size(name, window, nperseg, 256, x.shape[-1], dtype)
+    plan = segments.segments(name, size, noverlap, nfft)
+    onesided = segments.is_onesided(name, return_onesided, *signals)
     spectra = [segments.spectra(z, window, plan, detrend, onesided) for z in signals]
     if other is None:
         power = spectra[0].real ** 2 + spectra[0].imag ** 2
     else:
         power = spectra[0].conj() * spectra[1]
-    power = power * _scale(window, fs, scaling)
+    power = power * _scale(name, window, fs, scaling)
     if onesided:
         power = _both_sides(power, plan)
     density = jnp.moveaxis(_averaged(power, average), -1, axis)
@@ -180,7 +206,7 @@ def welch(
       >>> p.round(2) + 0
       Array([0. , 0.5, 1. ], dtype=float32)
     """
-    return csd(
-        x, None, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis,
+    return _csd(
+        "welch", x, None, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis,
         average,
     )  # fmt: skip

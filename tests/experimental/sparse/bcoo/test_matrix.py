@@ -31,7 +31,7 @@ def test_nonzero_elements_are_stored_in_order():
     assert mat.indices.tolist() == [[0, 1], [1, 0], [1, 2]] and mat.data.tolist() == [2, 3, 4]
     assert bcoo_fromdense(DENSE, n_batch=1).nse == 2
     assert bcoo_fromdense(DENSE, nse=2).todense().tolist() == [[0, 2, 0], [3, 0, 0]]
-    with pytest.raises(ValueError, match="n_batch=2 and n_dense=1 are invalid"):
+    with pytest.raises(ValueError, match="rank, but got n_batch=2 and n_dense=1"):
         bcoo_fromdense(DENSE, n_batch=2, n_dense=1)
 
 

@@ -155,7 +155,8 @@ class BCOO(JAXSparse):
         n_sparse = len(shape) - n_dense - n_batch
         if min(n_sparse, n_dense, n_batch, nse) < 0:
             raise ValueError(
-                f"BCOO: {n_batch=}, {n_dense=} and {nse=} are invalid for shape {shape}"
+                "sparse.empty: `n_batch`, `n_dense` and `nse` must be 0 or more, and `n_batch` + "
+                f"`n_dense` at most the rank, but got {n_batch=}, {n_dense=}, {nse=} and {shape=}"
             )
         batch, sparse = shape[:n_batch], shape[n_batch : n_batch + n_sparse]
         data = jnp.zeros((*batch, nse, *shape[n_batch + n_sparse :]), dtype)
@@ -293,7 +294,8 @@ def bcoo_fromdense(
     n_batch, n_dense = operator.index(n_batch), operator.index(n_dense)
     if n_batch < 0 or n_dense < 0 or n_batch + n_dense > mat.ndim:
         raise ValueError(
-            f"bcoo_fromdense: {n_batch=} and {n_dense=} are invalid for shape {mat.shape}"
+            "bcoo_fromdense: `n_batch` and `n_dense` must be 0 or more, and their sum at most the "
+            f"rank, but got {n_batch=} and {n_dense=} for shape {mat.shape}"
         )
     if nse is None:
         nse = count_stored(mat, n_batch, n_dense, "bcoo_fromdense")
@@ -446,7 +448,8 @@ def bcoo_update_layout(
     n_dense = mat.n_dense if n_dense is None else operator.index(n_dense)
     if n_batch < 0 or n_dense < 0 or n_batch + n_dense > mat.ndim:
         raise ValueError(
-            f"bcoo_update_layout: {n_batch=} and {n_dense=} are invalid for shape {mat.shape}"
+            "bcoo_update_layout: `n_batch` and `n_dense` must be 0 or more, and their sum at most "
+            f"the rank, but got {n_batch=} and {n_dense=} for shape {mat.shape}"
         )
     if n_batch > mat.n_batch or n_dense > mat.n_dense:
         message = (

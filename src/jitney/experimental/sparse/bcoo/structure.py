@@ -395,13 +395,17 @@ def bcoo_slice(
     starts, limits = _integers(start_indices), _integers(limit_indices)
     steps = (1,) * mat.ndim if strides is None else _integers(strides)
     if not len(starts) == len(limits) == len(steps) == mat.ndim:
-        raise ValueError(f"bcoo_slice: expected bounds for each axis of shape {mat.shape}")
+        raise ValueError(
+            "bcoo_slice: there must be a start, a limit and a stride for each axis of shape "
+            f"{mat.shape}, but got {starts=}, {limits=} and strides={steps}"
+        )
     if any(
         not 0 <= a <= b <= n or s < 1
         for a, b, s, n in zip(starts, limits, steps, mat.shape, strict=True)
     ):
         raise ValueError(
-            f"bcoo_slice: {starts=}, {limits=} and {steps=} are invalid for shape {mat.shape}"
+            "bcoo_slice: 0 <= start <= limit <= size and stride >= 1 must hold for each axis, but got "
+            f"{starts=}, {limits=} and strides={steps} for shape {mat.shape}"
         )
     shape = tuple(-(-(b - a) // s) for a, b, s in zip(starts, limits, steps, strict=True))
     p = mat.properties
@@ -464,7 +468,10 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
             f"bcoo_dynamic_slice: expected a start index and a size for each axis of {mat.shape}"
         )
     if any(not 0 <= n <= full for n, full in zip(sizes, mat.shape, strict=True)):
-        raise ValueError(f"bcoo_dynamic_slice: {sizes=} are invalid for shape {mat.shape}")
+        raise ValueError(
+            f"bcoo_dynamic_slice: `slice_sizes` must be between 0 and the sizes of the axes, but "
+            f"they are {sizes} for shape {mat.shape}"
+        )
     if any(s.ndim for s in starts):
         raise TypeError("bcoo_dynamic_slice: start indices must be scalars")
     p = mat.properties
