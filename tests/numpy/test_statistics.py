@@ -100,7 +100,11 @@ def test_histograms_of_several_coordinates(density):
         (lambda: bincount(np.ones(2, int), np.ones(3)), ValueError, "the shape of `x`"),
         (lambda: histogram(X, "auto"), NotImplementedError, "a number of bins or their edges"),
         (lambda: histogram(X, range=(0, 1, 2)), ValueError, "two scalars"),
-        (lambda: histogramdd(X.T, [2, 2]), ValueError, "each of 3 coordinates, but it has 2"),
+        (
+            lambda: histogramdd(X.T, [2, 2]),
+            ValueError,
+            "each of 3 coordinates, but it has length 2",
+        ),
     ],
 )
 def test_wrong_arguments(call, error, message):

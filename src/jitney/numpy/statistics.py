@@ -509,7 +509,7 @@ def histogramdd(
     if len(each) != rank:
         raise ValueError(
             f"jnp.histogramdd: `bins` must have an entry for each of {rank} coordinates, but it "
-            f"has {len(each)} entries"
+            f"has length {len(each)}"
         )
     edges: list[Any] = []
     index: list[Any] = []

@@ -532,8 +532,9 @@ def choose(
             raise ValueError("jnp.choose: `choices` must have at least one choice, but it is empty")
         if outside.size:
             raise ValueError(
-                f"jnp.choose: elements of `a` must be from 0 to {n - 1}, as there are {n} choices, but "
-                f"one is {outside.flat[0]}; use mode 'wrap' or 'clip' for indices out of range"
+                f"jnp.choose: elements of `a` must be from 0 to {n - 1}, as "
+                f"{messages.there_are(n, 'choice')}, but one is {outside.flat[0]}; "
+                "use mode 'wrap' or 'clip' for indices out of range"
             )
     elif mode == "wrap":
         x = remainder(x, n)

@@ -52,7 +52,10 @@ def bcoo_conv_general_dilated(
             f"and {rhs}"
         )
     if feature_group_count != 1 or batch_group_count != 1:
-        raise NotImplementedError(f"{name}: groups must be 1")
+        raise NotImplementedError(
+            f"{name}: `feature_group_count` and `batch_group_count` must be 1, but got "
+            f"{feature_group_count=} and {batch_group_count=}"
+        )
     if any(tuple(spec) != (0, 1, 2) for spec in numbers):
         raise NotImplementedError(
             f"{name}: axes must be in the order NCH, OIH, NCH, but got {numbers}"
