@@ -28,6 +28,7 @@ OTHERS = {
     "compiler/codegen/marked.py": {"_UNIT", "_FIRST"},
     "compiler/codegen/interleaved.py": {"_TOGETHER"},
     "compiler/codegen/symbols.py": {"_KEPT_VIEWS"},
+    "compiler/llvm/binding.py": {"_KNOWN_VERSIONS"},
     "compiler/convolutions.py": {"_PANEL_ROW", "_FILTER_ROWS"},
     "compiler/fourier_jobs.py": {"TILE", "_RADICES", "_LARGEST_FACTOR"},
     "compiler/hlo/text.py": {"ELIDE_ABOVE"},

@@ -201,7 +201,7 @@ def mode_of(mode: str | GatherScatterMode | None, name: str = "x.at[...]") -> Ga
         return GatherScatterMode.from_any(mode)
     except ValueError:
         raise ValueError(
-            "x.at[...]: `mode` must be 'clip', 'drop', 'fill' or 'promise_in_bounds', but it is "
+            f"{name}: `mode` must be 'clip', 'drop', 'fill' or 'promise_in_bounds', but it is "
             f"{mode!r}"
         ) from None
 
