@@ -1,8 +1,9 @@
-/* BLAS kept to one thread while a product or a factorization runs.
+/* Limits BLAS to one thread while a product or a factorization runs.
 
    OpenBLAS's own threads spin between calls, divide even small work, and on a busy machine wait for
-   each other for whole slices of time. How many it has is one number for the whole process, so the
-   callers that want one are counted: the first sets it, the last restores it. */
+   each other for whole slices of time. The number of its threads is a setting of the whole process,
+   so the callers that need one thread are counted: the first one sets the number to 1, and the last
+   one restores it. */
 
 #ifndef JITNEY_BLAS_THREADS_H
 #define JITNEY_BLAS_THREADS_H
@@ -10,9 +11,9 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#define JT_MAX_BLAS 4 /* libraries: NumPy's and SciPy's, as a rule */
+#define JT_MAX_BLAS 4 /* the number of libraries, usually NumPy's and SciPy's */
 
-typedef int (*jt_blas_setter)(int); /* sets the number of threads, returns the one before */
+typedef int (*jt_blas_setter)(int); /* sets the number of threads and returns the previous one */
 
 static struct {
     pthread_mutex_t mutex;
@@ -39,14 +40,14 @@ static void jt_blas_before_fork(void) { pthread_mutex_lock(&jt_blas.mutex); }
 
 static void jt_blas_in_parent(void) { pthread_mutex_unlock(&jt_blas.mutex); }
 
-static void jt_blas_in_child(void) { /* the other callers' threads are not there any more */
+static void jt_blas_in_child(void) { /* The threads of the other callers do not exist in the child. */
     if (jt_blas.callers > 0)
         for (int k = 0; k < jt_blas.count; k++) jt_blas.set[k](jt_blas.before[k]);
     jt_blas.callers = 0;
     pthread_mutex_unlock(&jt_blas.mutex);
 }
 
-/* Makes a library known; those beyond JT_MAX_BLAS keep their threads. */
+/* Registers a library. Libraries beyond JT_MAX_BLAS keep their threads. */
 static void jt_blas_add(jt_blas_setter set) {
     pthread_mutex_lock(&jt_blas.mutex);
     if (jt_blas.count < JT_MAX_BLAS) {

@@ -27,24 +27,25 @@
 
 enum { JT_SPACE = 3 };
 
-/* What both functions are told, as int64s in this order: `compiler/convolutions.py` writes them. */
+/* The parameters of both functions, as int64s in this order; `compiler/convolutions.py` writes them. */
 typedef struct {
     int64_t batch, channels, features, groups;
     int64_t in[JT_SPACE];       /* extents of x */
     int64_t window[JT_SPACE];   /* extents of k */
     int64_t out[JT_SPACE];      /* extents of o */
-    int64_t stride[JT_SPACE];   /* forward: of o; filter: of k */
-    int64_t dilation[JT_SPACE]; /* forward: of k; filter: of o */
-    int64_t low[JT_SPACE];      /* elements of padding before the first */
-    int64_t rows;               /* how many rows of the result, or of w, are one item of work */
-    int64_t room;               /* bytes of memory that forward needs for an item */
+    int64_t stride[JT_SPACE];   /* the stride of o in `forward`, of k in `filter` */
+    int64_t dilation[JT_SPACE]; /* the dilation of k in `forward`, of o in `filter` */
+    int64_t low[JT_SPACE];      /* elements of padding before the first element */
+    int64_t rows;               /* rows of the result, or of w, in one item of work */
+    int64_t room;               /* bytes of workspace that `forward` needs for an item */
 } jt_window;
 
-/* Bytes of a row of a panel: whole tiles, whatever the instructions. */
+/* Bytes of a row of a panel, a multiple of the width of a tile for each set of instructions. */
 enum { JT_PANEL_ROW = 128 };
-/* Bytes of panels of w that are passed over for each row: they share the second cache with rows of x. */
+/* Bytes of the panels of w that are read for each row. They share the second-level cache with rows of
+   x. */
 enum { JT_PANEL_BYTES = 1 << 19 };
-/* Bytes of rows of x and w that `filter` passes over again and again. */
+/* Bytes of the rows of x and w that `filter` reads repeatedly. */
 enum { JT_FILTER_BYTES = 1 << 17 };
 
 static inline int64_t jt_min64(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -52,7 +53,8 @@ static inline int64_t jt_max64(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int64_t jt_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 
-/* The sets of instructions: name, bytes of a vector, rows of a tile (registers, less those of w). */
+/* The sets of instructions: name, bytes of a vector, and rows of a tile, for which the registers that w
+   does not occupy suffice. */
 #define ISA base
 #define TARGET
 #define VECTOR 16
@@ -93,8 +95,8 @@ enum { JT_CONVOLVE_TYPES = 4, JT_CONVOLVE_KINDS = 2 };
      {(void *)jt_forward_i32_##isa, (void *)jt_filter_i32_##isa},                                  \
      {(void *)jt_forward_i64_##isa, (void *)jt_filter_i64_##isa}}
 
-/* Address of `forward` (kind 0) or `filter` (1) for float32, float64, int32, int64 (types 0 to 3), for
-   the best instructions up to `level` that the processor has. */
+/* Returns the address of `forward` (kind 0) or `filter` (kind 1) for float32, float64, int32 or int64
+   (types 0 to 3), for the best instructions up to `level` that the processor has. */
 static void *jt_convolution(int kind, int type, int level) {
     static void *const tables[][JT_CONVOLVE_TYPES][JT_CONVOLVE_KINDS] = {
         JT_TABLE(base),

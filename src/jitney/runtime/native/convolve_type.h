@@ -7,7 +7,8 @@
 
 typedef T NAME(vector) __attribute__((vector_size(VECTOR), aligned(sizeof(T)), may_alias));
 
-/* A stretch of a sum: products of elements of x from `a` on with vectors of w from `b` on. */
+/* Consecutive terms of a sum: products of the elements of x from `a` on with the vectors of w from `b`
+   on. */
 typedef struct {
     const T *a, *b;
 } NAME(run);
@@ -53,8 +54,8 @@ JT_INLINE TARGET void NAME(tile)(const int rows, const int vectors, const NAME(r
     }
 }
 
-/* The tiles by their numbers of rows: pixels, `row` elements apart, of which channels are neighbors;
-   or channels, which are neighbors, of pixels that are `step` elements apart. */
+/* The functions for tiles of each number of rows. The rows are either pixels, `row` elements apart,
+   whose channels are adjacent, or adjacent channels of pixels that are `step` elements apart. */
 #define TILE(name, row_, step_)                                                                    \
     static TARGET void NAME(name)(int rows, int vectors, const NAME(run) * runs, int64_t n_runs,   \
                                   int64_t length, int64_t apart, int64_t pitch, T *c,              \
@@ -90,10 +91,11 @@ TILE(channels, 1, apart)
 #undef FIVE
 #undef EACH
 
-/* How many vectors wide the panels are for `features` features. */
+/* Returns the width of the panels, in vectors, for a number of features. */
 static inline int64_t NAME(width)(int64_t features) { return features > LANES ? 2 : 1; }
 
-/* Rows of w, `pitch` elements apart, as rows of `wide`, with zeros beyond the `columns` there are. */
+/* Copies rows of w, `pitch` elements apart, to rows of `wide`, with zeros after the last of `columns`
+   elements. */
 static TARGET void NAME(pack)(const T *w, int64_t count, int64_t pitch, int64_t columns, int64_t wide,
                               T *panel) {
     for (int64_t k = 0; k < count; k++, w += pitch, panel += wide) {
@@ -102,7 +104,7 @@ static TARGET void NAME(pack)(const T *w, int64_t count, int64_t pitch, int64_t 
     }
 }
 
-/* A row of x with the zeros around it: pixels `first` to `first + count` of an image row `x`. */
+/* Copies a row of x with the zeros around it: pixels `first` to `first + count` of an image row `x`. */
 static TARGET void NAME(padded)(const T *x, int64_t extent, int64_t channels, int64_t first,
                                 int64_t count, T *to) {
     int64_t before = jt_min64(jt_max64(-first, 0), count);
@@ -112,16 +114,17 @@ static TARGET void NAME(padded)(const T *x, int64_t extent, int64_t channels, in
     memset(to + (before + here) * channels, 0, (count - before - here) * channels * sizeof(T));
 }
 
-/* What one item of `forward` works with. */
+/* The workspace of one item of `forward`. */
 typedef struct {
     T *lines, *zeros;
-    int64_t *tags;  /* which row of x each line holds; -1: none */
-    const T **base; /* of each tap of the leading axes, the row that it reads */
+    int64_t *tags;  /* the row of x that each line contains, or -1 */
+    const T **base; /* for each tap of the leading axes, the row that it reads */
     NAME(run) * runs;
-    int64_t n_lines, pixels; /* pixels of a line */
+    int64_t n_lines, pixels; /* `pixels` is the number of pixels of a line */
 } NAME(room);
 
-/* Sets `base` for output row (n, od, oh): rows of x where no padding cuts them, else lines. */
+/* Sets `base` for the output row (n, od, oh): to rows of x that do not overlap the padding, else to
+   lines. */
 static TARGET void NAME(find_rows)(const jt_window *s, const T *x, NAME(room) * room, int64_t row) {
     int64_t oh = row % s->out[1], od = row / s->out[1] % s->out[0], n = row / (s->out[1] * s->out[0]);
     int64_t size = room->pixels * s->channels;
@@ -152,7 +155,7 @@ static TARGET void NAME(find_rows)(const jt_window *s, const T *x, NAME(room) * 
         }
 }
 
-/* One row of the result from panels [first, last) of w. */
+/* Computes one row of the result from panels [first, last) of w. */
 static TARGET void NAME(forward_row)(const jt_window *s, const NAME(room) * room, const T *w, T *out,
                                      int64_t first, int64_t last) {
     const int64_t panel = JT_PANEL_ROW / sizeof(T);
@@ -219,13 +222,14 @@ static TARGET int32_t NAME(forward)(void *call, void **slots, int64_t begin, int
     return 1;
 }
 
-/* Adds to c the products of rows [first, last) of w, `pitch` elements a pixel, with x, for one tap. */
+/* Adds to c the products of rows [first, last) of w, whose pixels are `pitch` elements apart, with x,
+   for one tap. */
 static TARGET void NAME(filter_tap)(const jt_window *s, const T *x, const T *w, int64_t pitch,
                                     int64_t columns, int vectors, const int64_t *tap, int64_t first,
                                     int64_t last, NAME(run) * runs, T *c) {
     int64_t in_group = s->channels / s->groups, parts = jt_up(in_group, ROWS);
     int64_t at = tap[2] * s->stride[2] - s->low[2], far = s->dilation[2];
-    /* The pixels o with 0 <= o * far + at < extent. */
+    /* Finds the pixels o with 0 <= o * far + at < extent. */
     int64_t from = at < 0 ? jt_up(-at, far) : 0;
     int64_t to = at >= s->in[2] ? 0 : jt_min64(jt_up(s->in[2] - at, far), s->out[2]);
     int64_t n_runs = 0;
@@ -271,7 +275,7 @@ static TARGET int32_t NAME(filter)(void *call, void **slots, int64_t begin, int6
                     int64_t column = group * out_group + feature, pitch = s->features;
                     int64_t columns = jt_min64(wide, out_group - feature);
                     const T *from = w + first * width * s->features + column;
-                    if (columns < wide) { /* vectors would reach beyond */
+                    if (columns < wide) { /* Vectors would extend past the end of the row. */
                         NAME(pack)(from, (last - first) * width, s->features, columns, wide, panel);
                         from = panel;
                         pitch = wide;

@@ -1,16 +1,14 @@
-/* Factorizations of batches of matrices by LAPACK, called by address: no Python in between.
+/* Factorizations of batches of matrices by LAPACK, whose routines are called by address, without Python.
 
-   Each function has the form of a kernel, `int32_t f(jt_call *call, void **slots, int64_t begin,
-   int64_t end)`: it computes matrices [begin, end) of a batch, so that a pool divides a batch as it
-   divides loops. `slots` holds the addresses of sizes and options, of operands, and of results: each
-   function says which.
-   Matrices are stored by rows and LAPACK's by columns: they are transposed on the way, unless the
-   transpose has the same factors.
+   Each function has the signature of a kernel, `int32_t f(jt_call *call, void **slots, int64_t begin,
+   int64_t end)`, and computes matrices [begin, end) of a batch, so that a pool can divide a batch like
+   a loop. `slots` contains the addresses of sizes and options, of operands, and of results; the comment
+   of each function lists them, with sizes and options in braces.
 
-   Real LU and Cholesky factors and eigenvalues of small symmetric matrices are computed by code of our
-   own, the rest by LAPACK.
-
-   Where there is no factorization, the results are NaN. */
+   Matrices are stored by rows here and by columns in LAPACK: they are transposed before and after,
+   unless the transpose has the same factors. Real LU and Cholesky factors, and eigenvalues of small
+   symmetric matrices, are computed by the code in `factorize_own.h`, all others by LAPACK. If a matrix
+   has no factorization, the results are NaN. */
 
 #ifndef JITNEY_FACTORIZE_H
 #define JITNEY_FACTORIZE_H
@@ -23,7 +21,7 @@
 
 #include "call.h"
 
-/* The routines that are called, in the order of the addresses that `jt_set_lapack` gets. */
+/* The routines that are called, in the order of the addresses that `jt_set_lapack` takes. */
 enum {
     JT_POTRF, JT_GETRF, JT_GEQRF, JT_ORGQR, JT_SYEVD, JT_GESDD, JT_TRSM, JT_GEMM, JT_SYRK,
     JT_ORMQR, JT_GEHRD, JT_SYTRD, JT_GEES, JT_GEEV,
@@ -35,8 +33,9 @@ static void *jt_lapack[JT_MATRIX_TYPES][JT_ROUTINES];
 
 static void jt_set_lapack(int type, int routine, void *address) { jt_lapack[type][routine] = address; }
 
-/* Their types, as SciPy exports them: addresses of all arguments, no lengths of strings. In those of
-   complex numbers, SYEVD is HEEVD, and it, GESDD, GEES and GEEV take room for real numbers, too. */
+/* Their types, as SciPy exports them: all arguments are addresses, and lengths of strings are omitted.
+   For complex numbers, SYEVD stands for HEEVD; it, GESDD, GEES and GEEV also take a workspace of real
+   numbers. */
 typedef void jt_potrf(const char *part, int *n, void *a, int *lda, int *info);
 typedef void jt_getrf(int *m, int *n, void *a, int *lda, int32_t *pivots, int *info);
 typedef void jt_geqrf_(int *m, int *n, void *a, int *lda, void *tau, void *work, int *room, int *info);
@@ -107,7 +106,7 @@ static int jt_most(int a, int b) { return a > b ? a : b; }
 #define NAME(name) jt_##name##_c128
 #include "factorize_type.h"
 
-/* The functions by the order of enum JT_..., and of their names in `compiler/lapack.py`. */
+/* The functions, in the order of the enumeration JT_... and of their names in `compiler/lapack.py`. */
 static void *const jt_factorizations[][JT_MATRIX_TYPES] = {
 #define JT_ALL(name) \
     {(void *)jt_##name##_f32, (void *)jt_##name##_f64, (void *)jt_##name##_c64, (void *)jt_##name##_c128}

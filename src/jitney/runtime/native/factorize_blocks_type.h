@@ -9,13 +9,13 @@
 
 #define WIDTH JT_BLOCK_COLUMNS
 
-/* c (m x n) -= a (m x k) @ b (k x n), or @ b^T where b is n x k. */
+/* Subtracts a (m x k) @ b (k x n) from c (m x n), or a @ b^T if b is n x k. */
 typedef struct {
     int m, n, k, is_transposed;
     const T *a, *b;
     T *c;
     int lda, ldb, ldc;
-    int64_t rows; /* that are one item of work */
+    int64_t rows; /* the rows of one item of work */
 } NAME(product);
 
 static int32_t NAME(rows_less_product)(jt_call *call, void *data, int64_t begin, int64_t end) {
@@ -23,7 +23,7 @@ static int32_t NAME(rows_less_product)(jt_call *call, void *data, int64_t begin,
     T one = 1, minus = -1;
     int64_t first = begin * p->rows;
     int rows = (int)((end * p->rows < p->m ? end * p->rows : p->m) - first);
-    if (rows > 0) /* by columns, it is the transpose of the product */
+    if (rows > 0) /* BLAS reads matrices by columns, so it computes the transpose of the product. */
         ((jt_gemm *)jt_lapack[TYPE_NUMBER][JT_GEMM])(
             p->is_transposed ? "T" : "N", "N", &p->n, &rows, &p->k, &minus, p->b, &p->ldb,
             p->a + first * p->lda, &p->lda, &one, p->c + first * p->ldc, &p->ldc);
@@ -37,7 +37,8 @@ static void NAME(less_product)(jt_task *task, int m, int n, int k, const T *a, i
     jt_divide(task, (jt_kernel)NAME(rows_less_product), &p, parts);
 }
 
-/* x = l^-1 @ x for `count` <= WIDTH rows of vectors; l is lower triangular, of unit diagonal or not. */
+/* Computes x = l^-1 @ x for `count` <= WIDTH rows of vectors, where l is lower triangular, with or
+   without a unit diagonal. */
 static TARGET void NAME(substitute)(int count, const T *l, int ldl, int is_unit, NAME(vector) * x) {
     for (int j = 0; j < count; j++) {
         if (!is_unit) x[j] /= l[j * (int64_t)ldl + j];
@@ -45,7 +46,7 @@ static TARGET void NAME(substitute)(int count, const T *l, int ldl, int is_unit,
     }
 }
 
-/* b = l^-1 @ b for `count` <= WIDTH rows of n elements; l is of unit diagonal. */
+/* Computes b = l^-1 @ b for `count` <= WIDTH rows of n elements, where l has a unit diagonal. */
 static TARGET void NAME(solve_block)(int count, int n, const T *l, int ldl, T *b, int ldb) {
     NAME(vector) x[WIDTH];
     int c = 0;
@@ -63,7 +64,7 @@ static TARGET void NAME(solve_block)(int count, int n, const T *l, int ldl, T *b
     for (int i = 0; i < count; i++) memcpy(b + i * (int64_t)ldb + c, &x[i], sizeof(T) * (n - c));
 }
 
-/* b (k x n) = l^-1 @ b; l is of unit diagonal. */
+/* Computes b = l^-1 @ b, where b is k x n and l has a unit diagonal. */
 static TARGET void NAME(solve_lower)(jt_task *task, int k, int n, const T *l, int ldl, T *b, int ldb) {
     if (k <= WIDTH) {
         NAME(solve_block)(k, n, l, ldl, b, ldb);
@@ -113,7 +114,8 @@ static TARGET void NAME(lu_block)(jt_task *task, int m, int n, T *a, int lda, in
         }
         pivots[j] = best;
         best = j + 1, most = -1;
-        /* As LAPACK does: a column of zeros stays, a reciprocal that overflows is of no use. */
+        /* As in LAPACK, a column of zeros is not scaled, and a reciprocal that would overflow is not
+           used. */
         T pivot = ((T *)top)[j], after = j + 1 < n ? ((T *)top)[j + 1] : 0;
         T inverse = pivot == 0 ? 1 : 1 / pivot;
         if (!(inverse - inverse == 0)) {
@@ -128,7 +130,8 @@ static TARGET void NAME(lu_block)(jt_task *task, int m, int n, T *a, int lda, in
                 T next = x[j + 1] - factor * after, size = next < 0 ? -next : next;
                 if (size > most) most = size, best = i;
             }
-            for (int k = 0; k < PARTS; k++) /* before the store to x[j]: loads would wait for it */
+            /* computed before the store to x[j], for which loads would wait */
+            for (int k = 0; k < PARTS; k++)
                 row[k] = NAME(select)(beyond[k], row[k] - factor * top[k], row[k]);
             x[j] = factor;
         }
@@ -155,8 +158,8 @@ static void NAME(lu)(jt_task *task, int m, int n, void *matrix, int lda, int32_t
     for (int i = left; i < count; i++) pivots[i] += left;
 }
 
-/* The factor of at most WIDTH rows, by its transpose; whether there is one. As in LAPACK, a pivot of NaN
-   leaves NaN in its column and what depends on it. */
+/* Computes the transpose of the Cholesky factor of at most WIDTH rows, and returns whether it exists.
+   As in LAPACK, a pivot of NaN makes its column, and the elements that depend on it, NaN. */
 static TARGET int NAME(cholesky_block)(int n, T *a, int lda) {
     T up[WIDTH][WIDTH] = {{0}};
     for (int i = 0; i < n; i++)
@@ -164,8 +167,9 @@ static TARGET int NAME(cholesky_block)(int n, T *a, int lda) {
     for (int j = 0; j < n; j++) {
         if (up[j][j] <= 0) return 0;
         T root = (T)sqrt(up[j][j]);
-        for (int k = 0; k < WIDTH; k++) up[j][k] /= root; /* what is before the diagonal is not read */
-        up[j][j] = root; /* infinite, too */
+        /* elements before the diagonal are not read */
+        for (int k = 0; k < WIDTH; k++) up[j][k] /= root;
+        up[j][j] = root; /* also for infinite pivots */
         for (int i = j + 1; i < n; i++) {
             T factor = up[j][i];
             for (int k = 0; k < WIDTH; k++) up[i][k] -= factor * (k < i ? 0 : up[j][k]);
@@ -176,7 +180,7 @@ static TARGET int NAME(cholesky_block)(int n, T *a, int lda) {
     return 1;
 }
 
-/* b (m x k) = b @ l^-T, rows as lanes of vectors. */
+/* Computes b = b @ l^-T, where b is m x k; its rows are lanes of vectors. */
 static TARGET void NAME(solve_right)(jt_task *task, int m, int k, const T *l, int ldl, T *b, int ldb) {
     if (k > WIDTH) {
         int half = jt_half(k, WIDTH);
@@ -202,7 +206,8 @@ static TARGET void NAME(solve_right)(jt_task *task, int m, int k, const T *l, in
     }
 }
 
-/* c (n x n) -= a (n x k) @ a^T, on and below the diagonal: rows of the result, some at a time. */
+/* Subtracts a (n x k) @ a^T from c (n x n) on and below the diagonal, for several rows of the result at
+   a time. */
 static int32_t NAME(rows_less_square)(jt_call *call, void *data, int64_t begin, int64_t end) {
     NAME(product) *p = data;
     T one = 1, minus = -1;
@@ -232,8 +237,8 @@ static void NAME(less_square)(jt_task *task, int n, int k, const T *a, int lda, 
         jt_divide(task, (jt_kernel)NAME(rows_less_square), &p, parts);
 }
 
-/* The lower triangular factor, in place; the upper triangle is neither read nor written. Whether there
-   is one. */
+/* Computes the lower triangular factor in place, and returns whether it exists. The upper triangle is
+   neither read nor written. */
 static int NAME(cholesky)(jt_task *task, int n, void *matrix, int lda) {
     T *a = matrix;
     if (n <= WIDTH) return NAME(cholesky_block)(n, a, lda);

@@ -8,7 +8,7 @@
    when it is done. */
 
 #define LENGTH JT_LANE_ROWS
-#define SWEEPS 30 /* of which most take six to nine */
+#define SWEEPS 30 /* the limit; most matrices take six to nine */
 
 /* x as a[c][r]. With `up`, scaled by powers of two so that the largest element of a lane is about 1; `up`
    takes it back. Lanes that have infinities or NaN are 0. Returns where all is finite. */
@@ -49,7 +49,8 @@ static TARGET NAME(mask) NAME(gathered)(int m, int n, int used, int is_turned, c
     return is_finite;
 }
 
-/* The product of reflections (a, tau) of m x m, applied to the unit matrix's first `width` columns. */
+/* Computes the product of the reflections (a, tau), which is m x m, applied to the first `width`
+   columns of the unit matrix. */
 static TARGET void NAME(reflections)(int m, int count, int width, NAME(vector) a[LENGTH][LENGTH],
                                      const NAME(vector) * tau, NAME(vector) q[LENGTH][LENGTH]) {
     const NAME(vector) zero = {0};
@@ -65,7 +66,7 @@ static TARGET void NAME(reflections)(int m, int count, int width, NAME(vector) a
         }
 }
 
-/* Q, m x width, and R, width x n, of `used` <= LANES matrices. */
+/* Computes Q, m x width, and R, width x n, of `used` <= LANES matrices. */
 static TARGET void NAME(qr_at_once)(int m, int n, int width, int used, const T *x, T *q, T *r) {
     const NAME(vector) zero = {0};
     const int count = jt_least(m, n);
@@ -77,12 +78,13 @@ static TARGET void NAME(qr_at_once)(int m, int n, int width, int used, const T *
             NAME(vector) size = NAME(abs)(a[i][k]);
             most = NAME(select)(size > most, size, most);
         }
-        NAME(mask) is_done = most == 0; /* as LAPACK has it: any other number, however small, reflects */
+        /* as in LAPACK, where any other number, however small, is reflected */
+        NAME(mask) is_done = most == 0;
         NAME(vector) first = a[i][i], size = NAME(abs)(first);
         most = NAME(select)(size > most, size, most);
         NAME(mask) is_extreme = ((most < TINY) | (most > 1 / TINY)) & (most != 0);
         NAME(vector) unit = NAME(select)(is_extreme, most, zero + 1);
-        if (NAME(any)(is_extreme)) { /* squares lose digits, or overflow */
+        if (NAME(any)(is_extreme)) { /* The squares lose digits, or overflow. */
             for (int k = i + 1; k < m; k++) a[i][k] /= unit;
             first /= unit;
         }
@@ -114,7 +116,8 @@ static TARGET void NAME(qr_at_once)(int m, int n, int width, int used, const T *
     }
 }
 
-/* Rotates columns p and q of a, and of v, where they are not orthogonal; whether any lane did. */
+/* Rotates columns p and q of a and v in the lanes in which they are not orthogonal, and returns whether
+   there is such a lane. */
 static TARGET int NAME(rotate)(int rows, int columns, int p, int q, NAME(vector) a[LENGTH][LENGTH],
                                NAME(vector) v[LENGTH][LENGTH]) {
     const NAME(vector) zero = {0}, one = zero + 1;
@@ -129,7 +132,7 @@ static TARGET int NAME(rotate)(int rows, int columns, int p, int q, NAME(vector)
     if (!NAME(any)(turns)) return 0;
     NAME(vector) z = (qq - pp) / (2 * NAME(select)(turns, pq, one));
     NAME(vector) size = NAME(abs)(z), root = NAME(root)(1 + z * z);
-    NAME(mask) is_far = size > 1 / (EPSILON * EPSILON); /* the square would overflow */
+    NAME(mask) is_far = size > 1 / (EPSILON * EPSILON); /* The square would overflow. */
     NAME(vector) t = NAME(select)(is_far, (T)0.5 / size, 1 / (size + root));
     t = NAME(select)(z < 0, -t, t);
     NAME(vector) c = 1 / NAME(root)(1 + t * t), s = c * t;
@@ -170,8 +173,8 @@ static void NAME(complete)(int rows, int done, int wanted, T vectors[LENGTH][LEN
     }
 }
 
-/* Descending singular values and, if `width` is not negative, U, m x width, and V^T, height x n, of
-   `used` <= LANES matrices. */
+/* Computes the singular values of `used` <= LANES matrices in descending order and, if `width` is not
+   negative, U, m x width, and V^T, height x n. */
 static TARGET void NAME(svd_at_once)(int m, int n, int width, int height, int used, const T *x, T *values,
                                      T *u, T *vt) {
     const NAME(vector) zero = {0};
@@ -235,7 +238,7 @@ static TARGET void NAME(svd_at_once)(int m, int n, int width, int height, int us
     }
 }
 
-/* The same of any number of matrices. */
+/* Computes the same for any number of matrices. */
 static void NAME(qr)(int m, int n, int width, int64_t number, const void *x, void *q, void *r) {
     for (int64_t k = 0; k < number; k += LANES)
         NAME(qr_at_once)(m, n, width, number - k < LANES ? (int)(number - k) : LANES,

@@ -8,7 +8,7 @@
    about 1: squares do not overflow, and what is below TINY is as good as zero. */
 
 #define LENGTH JT_LANE_ROWS
-#define TURNS 40 /* for one eigenvalue, of which most take two or three */
+#define TURNS 40 /* the limit for one eigenvalue; most take two or three */
 
 static inline TARGET NAME(vector) NAME(abs)(NAME(vector) x) { return NAME(select)(x < 0, -x, x); }
 
@@ -31,7 +31,8 @@ static inline TARGET int NAME(any)(NAME(mask) x) {
     return found != 0;
 }
 
-/* The diagonal d and what is below it, e, of q^T @ a @ q; q by columns. Reads the lower triangle of a. */
+/* Computes the diagonal d and the subdiagonal e of q^T @ a @ q, and q by columns. Reads the lower
+   triangle of a. */
 static TARGET void NAME(tridiagonalize)(int n, NAME(vector) a[LENGTH][LENGTH], NAME(vector) * d,
                                         NAME(vector) * e, NAME(vector) q[LENGTH][LENGTH]) {
     const NAME(vector) zero = {0};
@@ -39,7 +40,7 @@ static TARGET void NAME(tridiagonalize)(int n, NAME(vector) a[LENGTH][LENGTH], N
     for (int i = 0; i < n - 2; i++) {
         NAME(vector) rest = zero, first = a[i + 1][i], half = zero;
         for (int k = i + 2; k < n; k++) rest += a[k][i] * a[k][i];
-        NAME(mask) is_done = rest < TINY * TINY; /* squares have lost digits, or are zero */
+        NAME(mask) is_done = rest < TINY * TINY; /* The squares have lost digits, or are zero. */
         NAME(vector) norm = NAME(root)(first * first + rest);
         NAME(vector) beta = NAME(select)(is_done, first, NAME(select)(first < 0, norm, -norm));
         tau[i] = NAME(select)(is_done, zero, (beta - first) / beta);
@@ -74,7 +75,7 @@ static TARGET void NAME(tridiagonalize)(int n, NAME(vector) a[LENGTH][LENGTH], N
         }
 }
 
-/* One QL step of the lanes `active` on rows l to m; see `diagonalize`. */
+/* Performs one QL step on rows l to m in the lanes `active`; see `diagonalize`. */
 static TARGET void NAME(ql_step)(int n, int l, NAME(mask) active, NAME(mask) m, NAME(vector) * d, NAME(vector) * e,
                                  NAME(vector) q[LENGTH][LENGTH]) {
     const NAME(vector) zero = {0}, one = zero + 1;
@@ -86,7 +87,7 @@ static TARGET void NAME(ql_step)(int n, int l, NAME(mask) active, NAME(mask) m, 
         NAME(mask) now = active & (m > i);
         NAME(vector) f = s * e[i], b = c * e[i];
         NAME(vector) squares = f * f + g * g;
-        NAME(mask) lost = now & (squares < TINY * TINY); /* the matrix falls apart here */
+        NAME(mask) lost = now & (squares < TINY * TINY); /* The matrix splits into two here. */
         r = NAME(root)(squares);
         e[i + 1] = NAME(select)(now, NAME(select)(lost, zero, r), e[i + 1]);
         d[i + 1] = NAME(select)(lost, d[i + 1] - p, d[i + 1]);
@@ -110,14 +111,15 @@ static TARGET void NAME(ql_step)(int n, int l, NAME(mask) active, NAME(mask) m, 
     e[l] = NAME(select)(active, g, e[l]);
 }
 
-/* Makes d eigenvalues and q eigenvectors; the lanes for which that takes too long. */
+/* Replaces d by the eigenvalues and q by the eigenvectors. Returns the lanes that did not converge. */
 static TARGET NAME(mask) NAME(diagonalize)(int n, NAME(vector) * d, NAME(vector) * e,
                                            NAME(vector) q[LENGTH][LENGTH]) {
     const NAME(vector) zero = {0};
     NAME(mask) failed = {0};
     for (int l = 0; l < n - 1; l++)
         for (int turn = 0;; turn++) {
-            NAME(mask) m = (NAME(mask)){0} + (n - 1); /* where the matrix ends that begins with row l */
+            /* the last row of the block that begins with row l */
+            NAME(mask) m = (NAME(mask)){0} + (n - 1);
             for (int k = n - 2; k >= l; k--) {
                 NAME(vector) around = NAME(abs)(d[k]) + NAME(abs)(d[k + 1]);
                 NAME(mask) ends = NAME(abs)(e[k]) <= EPSILON * around + TINY;
@@ -135,7 +137,8 @@ static TARGET NAME(mask) NAME(diagonalize)(int n, NAME(vector) * d, NAME(vector)
     return failed;
 }
 
-/* Eigenvectors, in columns, and ascending eigenvalues of `used` <= LANES matrices of n <= LENGTH rows. */
+/* Computes the eigenvectors, in columns, and the ascending eigenvalues of `used` <= LANES matrices with
+   n <= LENGTH rows. */
 static TARGET void NAME(eigh_at_once)(int n, int is_lower, int used, const T *x, T *vectors, T *values) {
     const NAME(vector) zero = {0};
     const int64_t count = n * (int64_t)n;
@@ -187,7 +190,7 @@ static TARGET void NAME(eigh_at_once)(int n, int is_lower, int used, const T *x,
     }
 }
 
-/* The same of any number of matrices. */
+/* Computes the same for any number of matrices. */
 static void NAME(eigh)(int n, int is_lower, int64_t number, const void *x, void *vectors, void *values) {
     const int64_t count = n * (int64_t)n;
     for (int64_t k = 0; k < number; k += LANES)

@@ -12,31 +12,32 @@
 
 /* Rows and columns of the largest matrices that are computed in lanes. */
 enum { JT_LANE_ROWS = 16 };
-/* Multiplications of a product from which threads divide it: some tens of microseconds. */
+/* The number of multiplications, some tens of microseconds, from which on threads divide a product. */
 enum { JT_DIVIDED = 1 << 20 };
-/* Columns of the blocks where recursion ends. */
+/* Columns of the blocks at which the recursion ends. */
 enum { JT_BLOCK_COLUMNS = 16 };
 
-/* A factorization that threads of a call work on. */
+/* A factorization that is divided among the threads of a call. */
 typedef struct {
     jt_call *call;
     int threads;
     int32_t status;
-    void *room; /* of LU factors: JT_BLOCK_COLUMNS elements for each row, aligned as vectors are */
+    void *room; /* for LU factors, JT_BLOCK_COLUMNS elements for each row, aligned for vectors */
 } jt_task;
 
-/* The pool's loop, `jt_parallel_for` of `threads.h`: threads and their state are another module's. */
+/* The loop of the pool, `jt_parallel_for` of `threads.h`. Threads and their state belong to another
+   module. */
 static int32_t (*jt_loop)(jt_call *call, jt_kernel kernel, void *slots, int64_t n, int64_t grain);
 
-/* kernel(call, data, begin, end) over the items [0, n). */
+/* Calls kernel(call, data, begin, end) for parts of the items [0, n). */
 static void jt_divide(jt_task *task, jt_kernel kernel, void *data, int64_t n) {
     if (task->status == JT_SUCCEEDED) task->status = jt_loop(task->call, kernel, data, n, 1);
 }
 
-/* The first part of n in two, a multiple of `width`. */
+/* Returns the size of the first of two parts of n, a multiple of `width`. */
 static int jt_half(int n, int width) { return (n / 2 + width - 1) / width * width; }
 
-/* What there is for one type of elements. */
+/* The functions for one type of elements. */
 typedef struct {
     void (*lu)(jt_task *task, int m, int n, void *a, int lda, int32_t *pivots);
     int (*cholesky)(jt_task *task, int n, void *a, int lda);
@@ -77,10 +78,11 @@ typedef struct {
 #undef NAME
 #undef LANES
 
-/* Which instructions may be used: 0 those that every processor has, 1 AVX2, 2 AVX-512. */
+/* The instructions that may be used: 0 for those of every processor, 1 for AVX2, 2 for AVX-512. */
 static int jt_highest_level = 2;
 
-/* Those of JT_F32 or JT_F64 for the best of these that the processor has. */
+/* Returns the functions for JT_F32 or JT_F64, compiled for the best of these instructions that the
+   processor has. */
 static const jt_own *jt_own_of(int type) {
 #ifdef JT_X86
     switch (jt_level(jt_highest_level)) {
@@ -91,7 +93,7 @@ static const jt_own *jt_own_of(int type) {
     return &jt_own_types_base[type];
 }
 
-/* What a range of a batch is factorized with; `bytes` of room. */
+/* Returns the state for the factorizations of a range of a batch, with a workspace of `bytes` bytes. */
 static jt_task jt_task_begin(jt_call *call, size_t bytes) {
     jt_task task = {call, call->pool->wanted, JT_SUCCEEDED, NULL};
     if (bytes > 0 && posix_memalign(&task.room, 64, bytes)) task.status = 0;

@@ -8,7 +8,7 @@ typedef T NAME(vector) __attribute__((vector_size(VECTOR), aligned(VECTOR), may_
 typedef T NAME(loose_vector) __attribute__((vector_size(VECTOR), aligned(sizeof(T)), may_alias));
 typedef WHOLE NAME(mask) __attribute__((vector_size(VECTOR), aligned(VECTOR)));
 
-/* x where `chosen`, else y. */
+/* Selects x where `chosen`, else y. */
 static inline TARGET NAME(vector) NAME(select)(NAME(mask) chosen, NAME(vector) x, NAME(vector) y) {
     return (NAME(vector))((chosen & (NAME(mask))x) | (~chosen & (NAME(mask))y));
 }

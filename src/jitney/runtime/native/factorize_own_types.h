@@ -6,7 +6,8 @@
 #define TYPE_NUMBER JT_F32
 #define ROOT __builtin_sqrtf
 #define EPSILON 0x1p-24f
-#define TINY 0x1p-51f /* its square has all its digits, and those of what is smaller by 2^-24 */
+/* its square has full precision, also for elements that are smaller by a factor of 2^-24 */
+#define TINY 0x1p-51f
 #define LEAST_EXPONENT -125
 #include "factorize_own_type.h"
 #undef T

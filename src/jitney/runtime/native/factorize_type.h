@@ -2,9 +2,9 @@
 
 #define ROUTINE(kind, which) ((kind *)jt_lapack[TYPE][which])
 #define MATRIX(slot, index, count) ((T *)slots[slot] + (index) * (int64_t)(count))
-#define BLOCK 16 /* rows and columns that are transposed at once: as many lines of a cache */
+#define BLOCK 16 /* rows and columns that are transposed at a time; each is one cache line */
 
-/* Columns of length `lead` from `rows` x `columns` by rows. */
+/* Copies a `rows` x `columns` matrix that is stored by rows to columns of length `lead`. */
 static void NAME(to_columns)(const T *x, int rows, int columns, T *out, int lead) {
     for (int r = 0; r < rows; r += BLOCK)
         for (int c = 0; c < columns; c += BLOCK)
@@ -13,7 +13,7 @@ static void NAME(to_columns)(const T *x, int rows, int columns, T *out, int lead
                     out[(int64_t)j * lead + i] = x[(int64_t)i * columns + j];
 }
 
-/* `rows` x `columns` by rows from columns of length `lead`. */
+/* Copies columns of length `lead` to a `rows` x `columns` matrix that is stored by rows. */
 static void NAME(to_rows)(const T *x, int lead, int rows, int columns, T *out) {
     for (int r = 0; r < rows; r += BLOCK)
         for (int c = 0; c < columns; c += BLOCK)
@@ -22,19 +22,20 @@ static void NAME(to_rows)(const T *x, int lead, int rows, int columns, T *out) {
                     out[(int64_t)i * columns + j] = x[(int64_t)j * lead + i];
 }
 
-/* What stands for factors that do not exist. */
+/* Writes NaN, which represents factors that do not exist. */
 static void NAME(spoil)(T *x, int64_t count) {
     R *parts = (R *)x;
     for (int64_t i = 0; i < count * (int64_t)(sizeof(T) / sizeof(R)); i++) parts[i] = (R)NAN;
 }
 
-/* A unit matrix. */
+/* Writes a unit matrix. */
 static void NAME(unit)(T *x, int rows, int columns) {
     memset(x, 0, sizeof(T) * rows * columns);
     for (int i = 0; i < jt_least(rows, columns); i++) x[i * (int64_t)columns + i] = 1;
 }
 
-/* Whether a triangle, by rows, has neither infinities nor NaN, which LAPACK may return numbers for. */
+/* Returns whether a triangle, stored by rows, contains neither infinities nor NaN, for which LAPACK may
+   return finite numbers. */
 static int NAME(is_finite)(const T *x, int n, int lower) {
     int parts = (int)(sizeof(T) / sizeof(R));
     for (int i = 0; i < n; i++) {
@@ -46,9 +47,9 @@ static int NAME(is_finite)(const T *x, int n, int lower) {
     return 1;
 }
 
-/* Room that a routine asks for in the first element of its workspace. */
+/* Returns the size of the workspace that a routine has requested in the first element of `room`. */
 static int NAME(asked)(const T *room) {
-    R first; /* rounded: the next whole number may be meant */
+    R first; /* The number is rounded to R, so the next integer may be meant. */
     memcpy(&first, room, sizeof first);
     return (int)(first + first * (R)0x1p-22) + 1;
 }
@@ -101,7 +102,7 @@ static int32_t NAME(lu)(jt_call *call, void **slots, int64_t begin, int64_t end)
         for (int i = 0; i < m; i++) order[i] = i;
         for (int i = 0; i < count; i++) {
             int32_t other = pivots[i], row = order[i];
-            if (other < 0 || other >= m) continue; /* beside NaN, LAPACK finds any number */
+            if (other < 0 || other >= m) continue; /* If the matrix has NaN, LAPACK may return any pivot. */
             order[i] = order[other];
             order[other] = row;
         }
@@ -177,7 +178,7 @@ static int32_t NAME(qr)(jt_call *call, void **slots, int64_t begin, int64_t end)
 #ifndef IS_COMPLEX
         if (in_lanes && !isnan(*q)) continue;
 #endif
-        if (count == 0) { /* Q is the unit matrix, R has no element */
+        if (count == 0) { /* Q is the unit matrix, and R has no elements. */
             NAME(unit)(q, m, width);
             continue;
         }
@@ -256,7 +257,7 @@ static int32_t NAME(svd)(jt_call *call, void **slots, int64_t begin, int64_t end
     int ldu = has_vectors ? jt_most(1, m) : 1, ldvh = has_vectors ? jt_most(1, height) : 1;
     int64_t all = m * (int64_t)n, left = has_vectors ? m * (int64_t)width : 0;
     int64_t right = has_vectors ? height * (int64_t)n : 0, real_room = 1;
-    if (count == 0) { /* there are no values, and U and V^H are unit matrices */
+    if (count == 0) { /* There are no singular values, and U and V^H are unit matrices. */
         for (int64_t k = begin; k < end && has_vectors; k++) {
             NAME(unit)(MATRIX(3, k, left), m, width);
             NAME(unit)(MATRIX(4, k, right), height, n);
@@ -291,7 +292,7 @@ static int32_t NAME(svd)(jt_call *call, void **slots, int64_t begin, int64_t end
         const R *parts = (const R *)MATRIX(1, k, all);
         R sum = 0;
         for (int64_t i = 0; i < all * (int64_t)(sizeof(T) / sizeof(R)); i++) sum += parts[i] * 0;
-        info = sum != 0; /* of infinities some versions of LAPACK return vectors */
+        info = sum != 0; /* Some versions of LAPACK return vectors for matrices with infinities. */
         if (info == 0) NAME(to_columns)(MATRIX(1, k, all), m, n, columns, m);
 #ifdef IS_COMPLEX
         if (info == 0) ROUTINE(jt_gesdd_complex, JT_GESDD)(job, &m, &n, columns, &m, values, u, &ldu, vh,

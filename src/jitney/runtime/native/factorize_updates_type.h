@@ -1,13 +1,13 @@
 /* Tridiagonal systems, and updates of Cholesky factors: a part of factorize_type.h. */
 
-/* |x| or, of complex numbers, |re| + |im|: by which LAPACK chooses pivots. */
+/* Returns |x|, or |re| + |im| for a complex number, by which LAPACK chooses pivots. */
 static R NAME(size)(T x) {
     R parts[2] = {0, 0};
     memcpy(parts, &x, sizeof x);
     return (parts[0] < 0 ? -parts[0] : parts[0]) + (parts[1] < 0 ? -parts[1] : parts[1]);
 }
 
-/* rows[i] -= factor * rows[j], of `columns` numbers each. */
+/* Subtracts factor * rows[j] from rows[i]; each row has `columns` numbers. */
 static void NAME(subtract)(T *x, int64_t i, int64_t j, T factor, int columns) {
     T *to = x + i * columns;
     const T *from = x + j * columns;
@@ -82,7 +82,7 @@ static int32_t NAME(tridiagonal_solve)(jt_call *call, void **slots, int64_t begi
     return JT_SUCCEEDED;
 }
 
-/* The root of the sum of squares. */
+/* Returns the square root of the sum of the squares. */
 static T NAME(length)(T x, T y) {
 #ifdef IS_COMPLEX
     return sizeof(R) == 4 ? __builtin_csqrtf(x * x + y * y) : __builtin_csqrt(x * x + y * y);

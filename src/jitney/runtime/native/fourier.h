@@ -29,29 +29,32 @@
 #include "instructions.h"
 
 enum { JT_OF_COMPLEX, JT_OF_REAL, JT_TO_REAL }; /* kinds */
-enum { JT_WHOLE, JT_PLANES }; /* how complex numbers lie: parts side by side, or an array for each */
+/* the layout of complex numbers: adjacent parts, or an array for each part */
+enum { JT_WHOLE, JT_PLANES };
 enum { JT_TILE_BYTES = 64, JT_RADICES = 40, JT_LARGEST_FACTOR = 272 };
-/* Lines up to which each is transformed by scalars rather than all in lanes. */
+/* The number of lines up to which each line is transformed by scalar code, not all lines in lanes. */
 enum { JT_FEW_LINES = 2 };
 
-/* What the function is told, as int64s in this order: `compiler/fourier.py` writes them. */
+/* The parameters of the function, as int64s in this order, which `compiler/fourier.py` writes. */
 typedef struct {
     int64_t kind;
-    int64_t lines;     /* of all of the array */
-    int64_t n;         /* numbers of a line: of the real side, for transforms of or to real numbers */
-    int64_t from, to;  /* how complex numbers lie before and after */
-    int64_t after_from, after_to; /* elements from one of a line to the next */
+    int64_t lines;     /* lines of the whole array */
+    int64_t n;         /* numbers of a line; on the real side, for transforms of or to real numbers */
+    int64_t from, to;  /* the layouts of the operand and the result */
+    int64_t after_from, after_to; /* distances, in elements, between neighbors in a line */
     int64_t inverse;   /* the kernel is exp(+2 pi i j k / n) */
-    int64_t divisor;   /* of results */
-    /* Of a spectrum of real numbers half is kept. It is that of a matrix where `columns` is not 0: lines are
-       the first `rows` of its rows, elements of a line are `columns` apart in it, and what is beyond the half
-       are conjugates. So it is on the side of what is transformed if `inverse`, else of results. */
+    int64_t divisor;   /* divisor of the results */
+    /* Half of the spectrum of real numbers is kept. If `columns` is not 0, it is the spectrum of a
+       matrix: lines are the first `rows` of its rows, the elements of a line are `columns` apart in it,
+       and the elements beyond the half are conjugates. The spectrum is the operand if `inverse`, else
+       the result. */
     int64_t columns, rows;
-    /* Elements are multiplied by roots of unity, [n, width]; `beside` lines have the same. 0: they are not. */
+    /* If `beside` is not 0, elements are multiplied by roots of unity, [n, width], which are the same
+       for `beside` lines. */
     int64_t beside, width;
     int64_t chirped;   /* length of the convolution with a chirp, or 0 */
-    int64_t tiles;     /* of an item */
-    int64_t room;      /* bytes of memory of an item */
+    int64_t tiles;     /* tiles of an item */
+    int64_t room;      /* bytes of workspace for an item */
     int64_t radices;   /* number of factors */
     int64_t radix[JT_RADICES];
 } jt_fourier;
@@ -64,7 +67,8 @@ typedef struct {
     jt_fourier first, second;
 } jt_fourier_matrices;
 
-/* Transforms of lines as convolutions with a chirp, which are matrices: two jobs transform one, as above. */
+/* Transforms of lines as convolutions with a chirp, whose transforms are those of matrices: two jobs
+   transform a line, as above. */
 typedef struct {
     int64_t in_item, between, room;
     jt_fourier line, first, second;
@@ -103,12 +107,13 @@ static inline void **jt_fourier_to(jt_fourier_arrays *a, void **slots) {
     return slots;
 }
 
-/* Where line `line` begins, in elements, of lines of `extent` elements that are `after` apart. */
+/* Returns the position, in elements, of the beginning of line `line`, if lines have `extent` elements
+   that are `after` apart. */
 static inline int64_t jt_line_at(int64_t line, int64_t extent, int64_t after) {
     return line / after * extent * after + line % after;
 }
 
-/* The function for single lines, of the same type. */
+/* The function for single lines of the same type. */
 #define SINGLE(name) JT_NAME__(name, TYPE, single)
 
 #define ISA single

@@ -4,12 +4,12 @@
    Lines whose elements lie side by side are transposed in registers, those that lie side by side themselves
    are read as they are; others go number by number. */
 
-/* Where the lines of a tile are. */
+/* The positions of the lines of a tile. */
 typedef struct {
-    int64_t count;         /* of lines, in the first lanes */
+    int64_t count;         /* the number of lines, which are in the first lanes */
     int64_t at[LANES];     /* their first elements; lanes without a line repeat the first one */
-    int64_t after;         /* elements from one of a line to the next */
-    int is_side_by_side;   /* all lanes have lines, each one element after the one before */
+    int64_t after;         /* the distance, in elements, between neighbors in a line */
+    int is_side_by_side;   /* whether all lanes have lines, each one element after the previous one */
 } NAME(where);
 
 static TARGET NAME(where) NAME(find)(int64_t line, int64_t count, int64_t extent, int64_t after) {
@@ -31,7 +31,7 @@ JT_INLINE TARGET void NAME(put)(T *at, V v) { memcpy(at, &v, sizeof(V)); }
 #if LANES > 1
 #define JT_LANE(v, l) ((v)[l])
 
-/* LOW and HIGH take elements of two vectors in turns; EVEN and ODD undo that. */
+/* LOW and HIGH interleave the elements of two vectors; EVEN and ODD are their inverses. */
 #if LANES == 2
 #define JT_LOW_MASK 0, 2
 #define JT_HIGH_MASK 1, 3
@@ -84,7 +84,7 @@ JT_INLINE TARGET void NAME(turn)(V *a) {
     }
 }
 
-/* The lanes in the opposite order. */
+/* Reverses the order of the lanes. */
 JT_INLINE TARGET V NAME(backwards)(V v) { return JT_SHUFFLE(v, v, JT_BACKWARDS_MASK); }
 
 /* Complex numbers that lie side by side from `at` on: `scale` is 2 if their parts do, else 1. */
@@ -124,7 +124,8 @@ static TARGET void NAME(rows_in)(const T *from, int64_t scale, const NAME(where)
             for (int k = 0; k < LANES; k++) to[((t + k) ^ flip) * step] = a[k];
             t += LANES;
             if (t >= count) return;
-            if (t > count - LANES) t = count - LANES; /* again some that are there */
+            /* These numbers overlap those that are written already. */
+            if (t > count - LANES) t = count - LANES;
         }
     for (; t < count; t++) {
         V v = {0};

@@ -118,7 +118,7 @@ JT_INLINE TARGET void NAME(odd)(const int ip, C *a, const T *roots, int64_t step
         C even = first, odd;
         NAME(sums)(ip, p, most, sr, dr, roots, step, 1, &even.r, &odd.r);
         NAME(sums)(ip, p, most, si, di, roots, step, 1, &even.i, &odd.i);
-        a[p] = NAME(add_i)(even, odd); /* sines are negative */
+        a[p] = NAME(add_i)(even, odd); /* The sines are negative. */
         a[ip - p] = NAME(sub_i)(even, odd);
     }
 }
@@ -168,7 +168,7 @@ JT_INLINE TARGET void NAME(pass_of_real)(const int ip, int64_t ido, int64_t l1, 
     for (int64_t k = 0; k < l1; k++) {
         V *y = to + m * k;
         const V *x = from + ido * k;
-        int64_t apart = ido * l1; /* of x from one transform to the next */
+        int64_t apart = ido * l1; /* the distance in x from one transform to the next */
         if (ip == 2) {
             y[0] = x[0] + x[apart];
             y[m - 1] = x[0] - x[apart];
@@ -253,7 +253,7 @@ JT_INLINE TARGET void NAME(pass_to_real)(const int ip, int64_t ido, int64_t l1, 
         } else {
             V re[JT_LARGEST_FACTOR / 2], im[JT_LARGEST_FACTOR / 2], total = y[0];
             const int pairs = (ip - 1) / 2;
-            /* Of three, sines are doubled: less overflows. */
+            /* For three elements, the sines are doubled, so that fewer sums overflow. */
             const T twice_y = ip == 3 ? 1 : 2, twice = ip == 3 ? 2 : 1;
 #pragma GCC unroll 8
             for (int p = 0; p < pairs; p++) {
@@ -271,7 +271,7 @@ JT_INLINE TARGET void NAME(pass_to_real)(const int ip, int64_t ido, int64_t l1, 
             }
         }
         for (int64_t i = 1; i < (ido + 1) / 2; i++) {
-            /* With parts exchanged. */
+            /* The same with exchanged parts. */
 #pragma GCC unroll 16
             for (int p = 0; p < ip; p++) {
                 int64_t at = i + ido * p;
@@ -344,7 +344,8 @@ static TARGET __attribute__((noinline)) void NAME(any_pass_to_real)(int64_t ip, 
 #define JT_CASE(ip, pass)                                                                          \
     case ip: NAME(pass##_##ip)(ido, l1, from, to, roots); break;
 
-/* All passes over n complex numbers at `x`, with `y` beside; returns which of the two has the result. */
+/* Performs all passes over n complex numbers at `x`, with the workspace `y`; returns the one of the two
+   that contains the result. */
 static TARGET C *NAME(passes)(const jt_fourier *job, int64_t n, C *x, C *y, const T *roots) {
     C *from = x, *to = y;
     int64_t l1 = 1;

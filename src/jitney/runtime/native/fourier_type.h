@@ -41,7 +41,7 @@ JT_INLINE int NAME(half_order)(const jt_fourier *job, int64_t after, int64_t lin
     return k > 0 && k + LANES - 1 < extent - 1 ? 1 : 0;
 }
 
-/* The elements of lines of a matrix from half of its spectrum, parts exchanged. */
+/* Reads the elements of lines of a matrix from half of its spectrum, and exchanges their parts. */
 static TARGET void NAME(half_in)(const jt_fourier_arrays *a, int64_t line, int64_t count, C *to) {
     const jt_fourier *job = a->job;
     int64_t scale = job->from == JT_WHOLE ? 2 : 1;
@@ -213,7 +213,7 @@ static TARGET void NAME(scale)(const jt_fourier *job, C *x) {
     for (int64_t k = 0; k < vectors; k++) ((V *)x)[k] *= factor;
 }
 
-/* The transform of `count` lines from `line` on, at most as many as there are lanes. */
+/* Transforms `count` lines from `line` on, at most as many as there are lanes. */
 static TARGET void NAME(tile)(const jt_fourier_arrays *a, int64_t line, int64_t count, char *memory) {
     const jt_fourier *job = a->job;
     int64_t n = job->n, room = (job->chirped ? job->chirped : n) + 2;
@@ -242,7 +242,7 @@ static TARGET void NAME(tile)(const jt_fourier_arrays *a, int64_t line, int64_t 
     NAME(take)(a, line, count, out);
 }
 
-/* The lines from `line` up to `stop`. */
+/* Transforms the lines from `line` to `stop` - 1. */
 static TARGET void NAME(several)(const jt_fourier_arrays *a, int64_t line, int64_t stop, char *memory) {
     for (; line < stop; line += LANES) {
         int64_t count = stop - line < LANES ? stop - line : LANES;
@@ -301,7 +301,7 @@ static TARGET int32_t NAME(matrices)(void *call, void **slots, int64_t begin, in
     return 1;
 }
 
-/* Lines as convolutions with a chirp, whose transforms are those of matrices. */
+/* Transforms lines as convolutions with a chirp, whose transforms are those of matrices. */
 static TARGET int32_t NAME(chirps)(void *call, void **slots, int64_t begin, int64_t end) {
     (void)call;
     const jt_fourier_chirps *job = slots[0];
@@ -310,7 +310,8 @@ static TARGET int32_t NAME(chirps)(void *call, void **slots, int64_t begin, int6
     rest = jt_fourier_constants(&line, rest);
     rest = jt_fourier_constants(&second, jt_fourier_constants(&first, rest));
     rest = jt_fourier_to(&line, rest);
-    int64_t size = (job->line.chirped / JT_TILE_BYTES + 1) * JT_TILE_BYTES; /* whole lines of the cache */
+    /* a multiple of a cache line */
+    int64_t size = (job->line.chirped / JT_TILE_BYTES + 1) * JT_TILE_BYTES;
     for (int64_t item = begin; item < end; item++) {
         T *between = (T *)((char *)rest[0] + item * job->room);
         T *x = between + 2 * job->between, *y = x + 2 * size, *z = y + 2 * size;

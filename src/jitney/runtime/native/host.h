@@ -32,7 +32,8 @@ static int32_t jt_call_host(jt_call *call, int64_t number, void **slots) {
 static int32_t jt_call_body(jt_call *call, void *body, int64_t begin, int64_t end) {
     PyGILState_STATE before = PyGILState_Ensure();
     PyObject *result = NULL;
-    if (!atomic_load(&call->stopped)) { /* another thread's part may have raised meanwhile */
+    /* The part of another thread may have raised an exception meanwhile. */
+    if (!atomic_load(&call->stopped)) {
         result = PyObject_CallFunction((PyObject *)body, "LL", (long long)begin, (long long)end);
         if (result == NULL) jt_fail(call);
     }

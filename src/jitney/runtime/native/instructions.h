@@ -14,15 +14,17 @@
 
 #include <cpuid.h>
 
-/* Said in each compiler's words: vectors may have 64 bytes. Clang drops all of a target that it knows not. */
+/* Allows vectors of 64 bytes, by the attribute of each compiler. Clang ignores a whole target if it does
+   not know a part of it. */
 #ifdef __clang__
 #define JT_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma"), min_vector_width(512)))
 #else
 #define JT_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma,prefer-vector-width=512")))
 #endif
 
-/* The level of instructions that the processor has and the system keeps registers for: 0, 1 AVX2 with FMA,
-   2 AVX-512. Asked of the processor itself: compilers' own answer is in a library that not all have. */
+/* Returns the level of instructions that the processor has and whose registers the operating system
+   saves: 1 for AVX2 with FMA, 2 for AVX-512, else 0. The processor is queried directly, as the
+   functions of compilers for this are in a library that is not always available. */
 static int jt_ask_instructions(void) {
     enum { OSXSAVE = 1 << 27, FMA = 1 << 12, AVX2 = 1 << 5 };
     const unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* F, DQ, BW, VL */
@@ -34,9 +36,11 @@ static int jt_ask_instructions(void) {
     return (features & avx512) == avx512 && (saved & 0xe0) == 0xe0 ? 2 : 1;
 }
 
-/* That level, asked once: a virtual machine answers in tens of microseconds. */
+/* Returns that level, which is determined once: on a virtual machine the query takes tens of
+   microseconds. */
 static int jt_instructions(void) {
-    static _Atomic int level = -1; /* threads ask, too; all get the same */
+    /* Several threads may determine the level; the result is the same. */
+    static _Atomic int level = -1;
     if (level < 0) level = jt_ask_instructions();
     return level;
 }
@@ -44,7 +48,7 @@ static int jt_instructions(void) {
 static int jt_instructions(void) { return 0; }
 #endif
 
-/* The highest level up to `level` that the processor has. */
+/* Returns the highest level up to `level` that the processor has. */
 static int jt_level(int level) {
     int has = jt_instructions();
     return level < has ? level : has;

@@ -17,12 +17,12 @@
 #endif
 
 #define JT_LINE 64
-#define JT_HUGE (1u << 22)  // bytes from which on large pages pay
-#define JT_MAPPED ((size_t)32 << 20)  // bytes from which on `free` gives pages back at once
-#define JT_KEPT ((size_t)512 << 20)  // bytes up to which such blocks are kept, all of them together
-#define JT_SPARE 4  // blocks that are kept
+#define JT_HUGE (1u << 22)  // the size from which on large pages are faster
+#define JT_MAPPED ((size_t)32 << 20)  // the size from which on `free` returns pages at once
+#define JT_KEPT ((size_t)512 << 20)  // the total size up to which such blocks are kept
+#define JT_SPARE 4  // the number of blocks that are kept
 
-// Has `free` keep blocks of less than JT_MAPPED bytes, where the allocator can be told to.
+// Makes `free` keep blocks of less than JT_MAPPED bytes, if the allocator has an option for it.
 static void jt_keep_freed_memory(void) {
 #ifdef M_MMAP_THRESHOLD
     mallopt(M_MMAP_THRESHOLD, (int)JT_MAPPED);
@@ -30,12 +30,12 @@ static void jt_keep_freed_memory(void) {
 #endif
 }
 
-// Large blocks that were given up. To touch fresh pages costs more than most kernels spend on them, so
-// the next array, or the temporaries of a call, gets one of these.
+// Large blocks that were released. The first access to fresh pages takes longer than most kernels, so
+// these blocks are reused for the next array, or for the temporaries of a call.
 static _Atomic(void *) jt_spare[JT_SPARE];
 static _Atomic size_t jt_spare_bytes;
 
-// One of the spare blocks, of `size` bytes to twice as many; NULL if there is none.
+// Returns one of the spare blocks, of `size` to 2 * `size` bytes, or NULL if there is none.
 static void *jt_find_spare(size_t size) {
     for (int k = 0; k < JT_SPARE; k++) {
         if (atomic_load_explicit(&jt_spare[k], memory_order_relaxed) == NULL)
@@ -57,7 +57,8 @@ static void *jt_find_spare(size_t size) {
     return NULL;
 }
 
-// `memory`, of `size` bytes, becomes a spare block; the one longest there goes if there is no room.
+// Adds `memory`, of `size` bytes, to the spare blocks; if there is no place, it
+// replaces one of them, each in its turn.
 static void jt_keep_spare(void *memory, size_t size) {
     static _Atomic unsigned next;
     size_t kept = atomic_fetch_add(&jt_spare_bytes, size) + size;
@@ -81,7 +82,7 @@ static void jt_keep_spare(void *memory, size_t size) {
     free(memory);
 }
 
-// `size` bytes that `jt_give` takes back, and that `free` frees; NULL if there are none.
+// Returns `size` bytes, to be released by `jt_give` or `free`, or NULL if there is no memory.
 static void *jt_allocate(size_t size) {
     void *memory = size >= JT_MAPPED ? jt_find_spare(size) : NULL;
     if (memory != NULL)
@@ -97,7 +98,8 @@ static void *jt_allocate(size_t size) {
     return memory;
 }
 
-// `size` bytes for the temporaries of a call, which `jt_give` takes back; NULL if there are none.
+// Returns `size` bytes for the temporaries of a call, to be released by `jt_give`, or NULL if there is
+// no memory.
 static inline void *jt_take(size_t size) {
     return size < JT_MAPPED ? malloc(size) : jt_allocate(size);
 }

@@ -12,9 +12,9 @@ typedef struct {
     size_t size;
 } jt_image;
 
-// Finds an address outside of the object: 0 if there is none.
+// Returns the address of a symbol outside of the object, or 0 if there is none.
 typedef uint64_t (*jt_resolver)(void *context, const char *name);
-// Is told the functions that the object defines.
+// Is called with the functions that the object defines.
 typedef void (*jt_definer)(void *context, const char *name, uint64_t address);
 
 #if defined(__linux__) && defined(__x86_64__)
@@ -22,7 +22,7 @@ typedef void (*jt_definer)(void *context, const char *name, uint64_t address);
 #include <sys/mman.h>
 #include <unistd.h>
 
-#ifndef SHT_X86_64_UNWIND /* musl's elf.h lacks it */
+#ifndef SHT_X86_64_UNWIND /* missing in musl's elf.h */
 #define SHT_X86_64_UNWIND 0x70000001
 #endif
 
@@ -38,8 +38,8 @@ typedef struct {
     size_t symbol_count;
     const char *names;
     size_t names_size;
-    uint8_t *places[JT_MOST_SECTIONS];  // of the sections in memory; NULL for those left out
-    uint8_t *stubs, *addresses;         // of each symbol: a stub, a cell that holds its address
+    uint8_t *places[JT_MOST_SECTIONS];  // addresses of sections in memory, or NULL
+    uint8_t *stubs, *addresses;         // for each symbol, a stub and its address
 } jt_object;
 
 static int jt_inside(const jt_object *o, uint64_t offset, uint64_t size) {
@@ -84,7 +84,8 @@ static int jt_is_loaded(const jt_object *o, int i) {
     return (s->sh_flags & SHF_ALLOC) && s->sh_size && s->sh_type != SHT_X86_64_UNWIND;
 }
 
-// Gives the sections of code, or all others, their places from `at` on; returns where they end.
+// Assigns places from `at` on to the sections of code, or to all others; returns the end of the last
+// one.
 static size_t jt_place(jt_object *o, int code, uint8_t *base, size_t at) {
     for (int i = 0; i < o->header->e_shnum; i++) {
         const Elf64_Shdr *s = &o->sections[i];
@@ -107,7 +108,7 @@ static const char *jt_symbol_name(const jt_object *o, const Elf64_Sym *s) {
     return s->st_name < o->names_size ? o->names + s->st_name : "";
 }
 
-// The address of a symbol; 0 if it is not known.
+// Returns the address of a symbol, or 0 if it is not known.
 static uint64_t jt_symbol(const jt_object *o, size_t k) {
     const Elf64_Sym *s = &o->symbols[k];
     if (s->st_shndx == SHN_UNDEF || s->st_shndx >= o->header->e_shnum)
@@ -162,7 +163,7 @@ static const char *jt_relocate(jt_object *o, const Elf64_Shdr *table) {
     return NULL;
 }
 
-// Loads the object `data` into `image`. Returns NULL, or what is wrong.
+// Loads the object `data` into `image`. Returns NULL, or the text of an error.
 static const char *jt_load(const void *data, size_t size, void *context, jt_resolver resolve,
                            jt_definer define, jt_image *image) {
     static _Thread_local jt_object object;

@@ -18,32 +18,32 @@
 
 enum { JT_QUEUED = 0, JT_DONE = 1 };
 
-/* That the thread of a queue, once woken, leaves to the thread that has pushed: if that waits at once,
-   it runs the task itself, and no task is handed over. */
+/* The time for which the thread of a queue, once woken, waits before it runs a task: if the thread that
+   has pushed the task waits for it at once, it runs the task itself, without a change of threads. */
 #define JT_HEAD_START_NANOSECONDS 50000
 
 typedef struct jt_task {
     struct jt_task *next;
-    int (*run)(struct jt_task *); /* whether it succeeded */
-    struct jt_task **needs;       /* whose results it reads; they were pushed before it */
+    int (*run)(struct jt_task *); /* returns whether the task succeeded */
+    struct jt_task **needs;       /* the tasks whose results it reads, which were pushed before it */
     int n_needs;
-    int failed;       /* it, or one that it needs */
+    int failed;       /* whether it, or a task that it needs, has failed */
     atomic_int state; /* once it is JT_DONE, no other thread touches the task */
 } jt_task;
 
 typedef struct jt_queue {
-    pthread_mutex_t mutex; /* of what follows; not held while a task runs */
-    pthread_cond_t pushed; /* the queue's thread waits for it */
+    pthread_mutex_t mutex; /* protects the following fields; not held while a task runs */
+    pthread_cond_t pushed; /* the thread of the queue waits for it */
     pthread_cond_t done;   /* other threads wait for it */
-    jt_task *first, *last; /* those that have not begun */
-    jt_task *current;      /* that runs; NULL if none does */
-    pthread_t runner;      /* which runs it */
+    jt_task *first, *last; /* tasks that have not begun */
+    jt_task *current;      /* the task that runs, or NULL */
+    pthread_t runner;      /* the thread that runs it */
     pthread_t thread;
     int started, sleeping, waiting, closing;
-    struct jt_queue *next; /* of all queues */
+    struct jt_queue *next; /* the next one in the list of all queues */
 } jt_queue;
 
-/* All queues: forks have to know them. The mutex is of `jt_on_idle` as well. */
+/* The list of all queues, which is needed after a fork. The mutex also protects `jt_on_idle`. */
 static struct {
     pthread_mutex_t mutex;
     int registered;
@@ -62,7 +62,8 @@ static void jt_note_idle(void) {
     pthread_mutex_unlock(&jt_queues.mutex);
 }
 
-/* Runs the first task of a queue that runs none. The mutex is held, but for the time that it takes. */
+/* Runs the first task of a queue that runs none. The mutex is held before and after, but not while the
+   task runs. */
 static void jt_queue_run_first(jt_queue *queue) {
     jt_task *task = queue->first;
     int failed = 0;
@@ -107,7 +108,7 @@ static void *jt_run_queue(void *data) {
     return NULL;
 }
 
-/* Threads do not survive a fork, nor do tasks that were not done: in the child they have failed. */
+/* Threads do not survive a fork. In the child, tasks that were not done have failed. */
 static void jt_queues_before_fork(void) {
     pthread_mutex_lock(&jt_queues.mutex);
     for (jt_queue *queue = jt_queues.first; queue != NULL; queue = queue->next)
@@ -125,7 +126,7 @@ static void jt_queues_in_child(void) {
         pthread_cond_init(&queue->pushed, 0);
         pthread_cond_init(&queue->done, 0);
         queue->started = queue->sleeping = queue->waiting = 0;
-        /* A handler of a signal may fork within a task: that one goes on here. */
+        /* A handler of a signal may fork within a task, which then continues in the child. */
         if (queue->current != NULL && !pthread_equal(queue->runner, pthread_self())) {
             queue->current->failed = 1;
             atomic_store(&queue->current->state, JT_DONE);
@@ -141,7 +142,8 @@ static void jt_queues_in_child(void) {
     pthread_mutex_unlock(&jt_queues.mutex);
 }
 
-/* A queue without tasks, whose thread starts with the first; NULL if there is no memory. */
+/* Returns a queue without tasks, whose thread is started with the first task, or NULL if there is no
+   memory. */
 static jt_queue *jt_queue_new(void) {
     jt_queue *queue = calloc(1, sizeof(jt_queue));
     if (queue == NULL) return NULL;
@@ -176,7 +178,7 @@ static void jt_queue_free(jt_queue *queue) {
     free(queue);
 }
 
-/* Has a task run after those that were pushed before. */
+/* Adds a task, which runs after those that were pushed before. */
 static void jt_queue_push(jt_queue *queue, jt_task *task) {
     task->next = NULL;
     task->failed = 0;
@@ -187,7 +189,7 @@ static void jt_queue_push(jt_queue *queue, jt_task *task) {
     else
         queue->first = task;
     queue->last = task;
-    /* Without a thread, those that wait for tasks run them. */
+    /* If the thread cannot be started, threads that wait for tasks run them. */
     if (!queue->started)
         queue->started = pthread_create(&queue->thread, NULL, jt_run_queue, queue) == 0;
     else if (queue->sleeping)
@@ -195,7 +197,7 @@ static void jt_queue_push(jt_queue *queue, jt_task *task) {
     pthread_mutex_unlock(&queue->mutex);
 }
 
-/* NULL before the interpreter ends: the thread of a queue may be about to call it. */
+/* NULL from the end of the interpreter on, as the thread of a queue may be about to call it. */
 static void jt_set_on_idle(int (*function)(void *)) {
     pthread_mutex_lock(&jt_queues.mutex);
     jt_on_idle = function;
@@ -206,7 +208,7 @@ static void jt_unnote_idle(void) { atomic_store(&jt_is_idle_noted, 0); }
 
 static int jt_is_done(jt_task *task) { return atomic_load(&task->state) == JT_DONE; }
 
-/* Whether this thread is running a task of the queue, so that it cannot wait for that. */
+/* Returns whether this thread is running a task of the queue, so that it cannot wait for the task. */
 static int jt_queue_runs_here(jt_queue *queue) {
     pthread_mutex_lock(&queue->mutex);
     int runs = queue->current != NULL && pthread_equal(queue->runner, pthread_self());
@@ -214,8 +216,8 @@ static int jt_queue_runs_here(jt_queue *queue) {
     return runs;
 }
 
-/* Runs the queue's first task, or waits until another thread has run one, for a tenth of a second at
-   most: the caller looks for signals in between. Returns whether `task` is done. */
+/* Runs the first task of the queue, or waits until another thread has run one, for at most a tenth of a
+   second, so that the caller can check for signals in between. Returns whether `task` is done. */
 static int jt_queue_wait(jt_queue *queue, jt_task *task) {
     if (jt_is_done(task)) return 1;
     pthread_mutex_lock(&queue->mutex);

@@ -35,7 +35,7 @@ typedef struct {
     int size, step_x, step_y;
 } jt_selection;
 
-/* Elements begin .. end of a selection: a part of the loop that threads share. */
+/* Computes elements begin .. end - 1 of a selection: a part of the loop that threads share. */
 static int32_t jt_select_part(jt_call *call, void *slots, int64_t begin, int64_t end) {
     const jt_selection *s = (const jt_selection *)slots;
     const void *m = s->m + begin, *x = s->x + begin * s->size * s->step_x;
@@ -50,9 +50,10 @@ static int32_t jt_select_part(jt_call *call, void *slots, int64_t begin, int64_t
     return JT_SUCCEEDED;
 }
 
-#define JT_SELECT_CHUNK (1 << 16) /* elements: some tens of microseconds */
+#define JT_SELECT_CHUNK (1 << 16) /* elements, which take some tens of microseconds */
 
-/* Selects elements: 1 if it has, 0 if it cannot for elements of `size` bytes, -1 if it was given up. */
+/* Selects elements. Returns 1 on success, 0 if elements of `size` bytes are not supported, and -1 if
+   the loop was interrupted. */
 static int jt_select(jt_call *call, const void *m, const void *x, const void *y, void *out, ptrdiff_t n,
                      int size, int step_x, int step_y) {
     jt_selection s = {m, x, y, out, size, step_x, step_y};

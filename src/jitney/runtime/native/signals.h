@@ -16,9 +16,9 @@
 
 #define JT_LOOK_NANOSECONDS 100000000
 
-static unsigned long jt_main_thread = 0; /* Python's number of it */
+static unsigned long jt_main_thread = 0; /* Python's identifier of the main thread */
 
-/* Whether this is a thread of a pool or of a queue, which is none of Python's. */
+/* Whether this is a thread of a pool or of a queue, which Python has not created. */
 static _Thread_local int jt_is_worker = 0;
 
 static int64_t jt_nanoseconds(void) {
@@ -27,8 +27,9 @@ static int64_t jt_nanoseconds(void) {
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* JT_SUCCEEDED if the call is to go on. The thread may or may not hold the interpreter's lock: short
-   programs keep it, and if one is not short after all, other threads get their turn here. */
+/* Returns JT_SUCCEEDED if the call should continue. The thread may or may not hold the interpreter's
+   lock: short programs keep it, and if one takes longer than expected, it releases the lock for other
+   threads here. */
 static int32_t jt_poll(jt_call *call) {
     static _Thread_local int64_t last_look = 0;
     int32_t status = JT_SUCCEEDED;

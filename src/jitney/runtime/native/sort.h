@@ -27,26 +27,26 @@ enum {
     JT_DIGIT_BITS = 8,
     JT_DIGITS = 1 << JT_DIGIT_BITS,
     JT_MOST_DIGITS = 64 / JT_DIGIT_BITS,
-    JT_SORT_PART = 1 << 15, /* elements that a thread moves in one go */
-    JT_SORT_PARTS = 64,     /* of a row, at most */
+    JT_SORT_PART = 1 << 15, /* elements that a thread moves at a time */
+    JT_SORT_PARTS = 64,     /* the most parts of a row */
     JT_RUN = 16,            /* elements that are sorted by insertion */
     JT_MERGED = 160,        /* elements that are sorted by merging such runs */
-    JT_ENOUGH_BITS = 32,    /* of a key, by which few elements of random numbers are equal */
-    JT_MOVES = 8,           /* of an element by insertion, at most, on average */
+    JT_ENOUGH_BITS = 32,    /* bits of a key by which few random numbers are equal */
+    JT_MOVES = 8,           /* the most moves per element, on average, for a sort by insertion */
     JT_SORTED_OPERANDS = 64,
-    JT_BLOCK = 64,          /* elements of which it is asked whether any is among the largest */
+    JT_BLOCK = 64,          /* elements that are compared with the bound at a time */
 };
 
-/* What both functions are told, as int64s in this order: `compiler/sorting.py` writes them. */
+/* The parameters of both functions, as int64s in this order, which `compiler/sorting.py` writes. */
 typedef struct {
     int64_t rows, n;
-    int64_t items;    /* how many items of work the rows are */
-    int64_t room;     /* bytes of memory of an item */
-    int64_t width;    /* bytes of the widest word with what goes along */
+    int64_t items;    /* the number of items of work into which the rows are divided */
+    int64_t room;     /* bytes of workspace for an item */
+    int64_t width;    /* bytes of the widest word with the value that is moved with it */
     int64_t operands;
-    int64_t keys;     /* of the operands, the foremost first */
-    int64_t k;        /* of `top_k` */
-    int64_t types[JT_SORTED_OPERANDS]; /* of the operands, numbers of JT_SORT_TYPES or JT_SORT_c64, JT_SORT_c128 */
+    int64_t keys;     /* the number of operands that are keys, the most significant first */
+    int64_t k;        /* the parameter k of `top_k` */
+    int64_t types[JT_SORTED_OPERANDS]; /* numbers of JT_SORT_TYPES, or JT_SORT_c64, JT_SORT_c128 */
 } jt_sorting;
 
 typedef struct {
@@ -60,12 +60,12 @@ static inline int64_t jt_parts(int64_t n) {
 
 static inline int64_t jt_part_begin(int64_t part, int64_t parts, int64_t n) { return part * n / parts; }
 
-/* A loop that threads share, of which one chunk needs none. */
+/* Runs a loop that threads share, or, if it has only one chunk, the calling thread alone. */
 static int32_t jt_sort_loop(jt_call *call, jt_kernel kernel, void *data, int64_t n, int64_t grain) {
     return n <= grain ? kernel(call, data, 0, n) : jt_parallel_for(call, kernel, data, n, grain);
 }
 
-/* How many threads may share a loop now. */
+/* Returns the number of threads that may share a loop now. */
 static int jt_sort_threads(jt_call *call) { return atomic_load(&call->pool->wanted); }
 
 #define E uint32_t
@@ -130,28 +130,29 @@ static const int jt_sort_sizes[] = {
     8, 16,
 };
 
-/* How words are stored: alone, above 32 bits that go along, or beside 64. */
+/* The layout of words: alone, above a value of 32 bits that is moved with them, or beside one of 64
+   bits. */
 enum { JT_ALONE, JT_ABOVE, JT_BESIDE };
 
 /* Numbers along a row: an operand, or the real or the imaginary parts of one. */
 typedef struct {
     const char *data;
-    int64_t step; /* bytes */
+    int64_t step; /* in bytes */
     int type;
 } jt_key;
 
 typedef struct {
     jt_key key;
-    const uint32_t *order; /* that keys are taken in, or NULL */
-    const char *along;     /* what goes along, or NULL: the position */
+    const uint32_t *order; /* the order in which keys are read, or NULL */
+    const char *along;     /* the values that are moved with the words; NULL for the positions */
     int along_size;
-    int by_bits; /* zeros differ, and so do NaN */
-    int stored;  /* how */
+    int by_bits; /* whether zeros of different sign, and different NaNs, are different */
+    int stored;  /* the layout, such as JT_ALONE */
     char *words;
-    atomic_int equals; /* set if elements differ whose words do not */
+    atomic_int equals; /* set if different elements have equal words */
 } jt_filling;
 
-/* What goes along with the elements begin .. end. */
+/* Writes the values that are moved with the elements begin .. end - 1. */
 static void jt_fill_along(const jt_filling *f, int64_t begin, int64_t end) {
     uint64_t *above = (uint64_t *)f->words;
     jt_pair *beside = (jt_pair *)f->words;
@@ -275,12 +276,12 @@ static int32_t jt_fill_range(jt_call *call, void *data, int64_t begin, int64_t e
 /* --- results ------------------------------------------------------------------------------------- */
 
 typedef struct {
-    const char *words; /* sorted, with what went along */
+    const char *words; /* the sorted words, with the values that were moved with them */
     int stored, type, along_size;
-    char *key, *along; /* where they go; `along` may be NULL */
+    char *key, *along; /* the results; `along` may be NULL */
 } jt_emptying;
 
-/* The elements begin .. end of the sorted key, and of what went along. */
+/* Writes elements begin .. end - 1 of the sorted key, and of the values that were moved with it. */
 static int32_t jt_empty_range(jt_call *call, void *data, int64_t begin, int64_t end) {
     const jt_emptying *e = data;
     const uint64_t *above = (const uint64_t *)e->words;
@@ -310,7 +311,7 @@ typedef struct {
     int size;
 } jt_gathering;
 
-/* to[i] = from[order[i]] for the elements begin .. end. */
+/* Sets to[i] = from[order[i]] for begin <= i < end. */
 static int32_t jt_gather_range(jt_call *call, void *data, int64_t begin, int64_t end) {
     const jt_gathering *g = data;
     (void)call;
@@ -329,7 +330,7 @@ static int32_t jt_gather_range(jt_call *call, void *data, int64_t begin, int64_t
 
 /* --- rows ---------------------------------------------------------------------------------------- */
 
-/* Memory of an item: two rows of words, an order, places of digits. */
+/* The workspace of an item: two rows of words, an order, and places of digits. */
 typedef struct {
     char *words, *room;
     uint32_t *order;
@@ -361,7 +362,7 @@ static int32_t jt_sort_words(jt_call *call, jt_sort_memory *m, int stored, int i
 
 static int jt_is_wide(int type) { return jt_sort_sizes[type] == 8; }
 
-/* The numbers by which rows go, the foremost first; how many. */
+/* Finds the keys by which rows are sorted, the most significant first; returns their number. */
 static int jt_sort_keys(const jt_sorting *s, char **x, jt_key *keys) {
     int count = 0;
     for (int64_t i = 0; i < s->keys; i++) {
@@ -377,7 +378,7 @@ static int jt_sort_keys(const jt_sorting *s, char **x, jt_key *keys) {
     return count;
 }
 
-/* A row of one key, and of no other operand or one that goes along. */
+/* Sorts a row of one key, with at most one other operand, which is moved with the words. */
 static int32_t jt_sort_row_by_words(jt_call *call, const jt_sorting *s, char **x, char **y,
                                     jt_sort_memory m) {
     int type = (int)s->types[0], is_wide = jt_is_wide(type);
@@ -393,7 +394,7 @@ static int32_t jt_sort_row_by_words(jt_call *call, const jt_sorting *s, char **x
     return JT_SUCCEEDED;
 }
 
-/* A row of any keys: the order first, then all operands in this order. */
+/* Sorts a row by any keys: computes the order, then gathers all operands in this order. */
 static int32_t jt_sort_row_by_order(jt_call *call, const jt_sorting *s, char **x, char **y,
                                     jt_sort_memory m) {
     jt_key keys[2 * JT_SORTED_OPERANDS];
@@ -442,7 +443,7 @@ static int32_t jt_sort(jt_call *call, void *data, int64_t begin, int64_t end) {
 
 /* --- the largest --------------------------------------------------------------------------------- */
 
-/* Whether any word of a block is above the bound. */
+/* Returns whether any word of a block is above the bound. */
 static int jt_any_above(const uint64_t *block, int is_wide, int64_t count, uint64_t bound,
                         int has_bound) {
     const uint32_t *narrow = (const uint32_t *)block, narrow_bound = (uint32_t)bound;
@@ -454,12 +455,14 @@ static int jt_any_above(const uint64_t *block, int is_wide, int64_t count, uint6
     return any != 0;
 }
 
-/* Blocks of a row come in by turns, as complements of words, of which the least are wanted; those that
-   are not less than the k-th least so far are left out. `kept` are sorted by and by, then cut to k. */
+/* Finds the k largest elements of a row. The row is read block by block; elements that are not above
+   the k-th largest so far are skipped. The others are kept as the complements of their words, so that
+   the largest are first when they are sorted. When the memory is full, and at the end, the `kept`
+   elements are sorted, and reduced to the first k. */
 static int32_t jt_top_k_row(jt_call *call, const jt_sorting *s, const char *x, char *values,
                             int32_t *indices, int64_t capacity, jt_sort_memory m) {
     int type = (int)s->types[0], is_wide = jt_is_wide(type), size = jt_sort_sizes[type];
-    uint64_t block[JT_BLOCK]; /* or 32-bit words */
+    uint64_t block[JT_BLOCK]; /* also used for 32-bit words */
     const uint32_t *narrow = (const uint32_t *)block;
     int64_t kept = 0;
     int has_bound = 0;
@@ -496,7 +499,7 @@ static int32_t jt_top_k_row(jt_call *call, const jt_sorting *s, const char *x, c
     return JT_SUCCEEDED;
 }
 
-/* How many elements of a row are kept at a time. */
+/* Returns the number of elements of a row that are kept at a time. */
 static int64_t jt_top_k_capacity(const jt_sorting *s) {
     int64_t capacity = 4 * s->k + 2 * JT_BLOCK;
     return (capacity < s->n ? capacity : s->n) + JT_BLOCK;
@@ -520,7 +523,7 @@ static int32_t jt_top_k(jt_call *call, void *data, int64_t begin, int64_t end) {
     return JT_SUCCEEDED;
 }
 
-/* In the order of their numbers in `compiler/sorting.py`. */
+/* The functions, in the order of their numbers in `compiler/sorting.py`. */
 static void *const jt_sorts[] = {(void *)jt_sort, (void *)jt_top_k};
 
 #endif

@@ -6,9 +6,10 @@ typedef struct {
     const E *from;
     E *to;
     int64_t n, parts;
-    uint64_t least; /* of the keys: digits are those of the difference */
-    int shift;      /* of the digit */
-    int64_t (*places)[JT_DIGITS]; /* of each part: how many elements have a digit, then where they go */
+    uint64_t least; /* the least key; digits are those of the difference from it */
+    int shift;      /* the lowest bit of the digit */
+    /* for each part, the number of elements with each digit, then their places */
+    int64_t (*places)[JT_DIGITS];
 } NAME(pass);
 
 static int32_t NAME(count)(jt_call *call, void *data, int64_t begin, int64_t end) {
@@ -80,7 +81,7 @@ static void NAME(by_merging)(E **x, E **room, int64_t n) {
     }
 }
 
-/* Counts elements by each of some digits, whose number is a constant where this is expanded. */
+/* Counts elements by each of several digits, whose number is a constant where this is inlined. */
 static inline __attribute__((always_inline)) void NAME(count_all)(
     const E *x, int64_t n, uint64_t least, int low, const int digits, int64_t (*places)[JT_DIGITS]) {
     memset(places, 0, digits * sizeof *places);
@@ -91,7 +92,8 @@ static inline __attribute__((always_inline)) void NAME(count_all)(
     }
 }
 
-/* Makes numbers of elements with each digit the places of the first ones; the largest number. */
+/* Replaces the number of elements with each digit by the place of the first of them; returns the
+   largest number. */
 static int64_t NAME(place)(int64_t (*places)[JT_DIGITS], int64_t parts) {
     int64_t place = 0, most = 0;
     for (int digit = 0; digit < JT_DIGITS; digit++) {
@@ -126,7 +128,7 @@ static int32_t NAME(by_digits)(jt_call *call, E **x, E **room, int64_t n, int64_
             pass.places += (shift - low) / JT_DIGIT_BITS;
         else if (jt_sort_loop(call, NAME(count), &pass, parts, 1) != JT_SUCCEEDED)
             return 0;
-        if (NAME(place)(pass.places, parts) == n) continue; /* all have this digit */
+        if (NAME(place)(pass.places, parts) == n) continue; /* All elements have this digit. */
         if (jt_sort_loop(call, NAME(move), &pass, parts, 1) != JT_SUCCEEDED) return 0;
         *x = pass.to;
         *room = (E *)pass.from;

@@ -28,13 +28,15 @@
 #define JT_PAUSE() ((void)0)
 #endif
 
-#define JT_YIELD_AFTER 4000       /* turns of a wait, after which the processor is offered to others */
-#define JT_SPIN_NANOSECONDS 700000 /* that a worker looks out for the next loop before it sleeps */
+#define JT_YIELD_AFTER 4000       /* iterations of a wait after which the thread yields the processor */
+/* the time for which a worker waits for the next loop before it sleeps */
+#define JT_SPIN_NANOSECONDS 700000
 
-#define JT_CHUNKS_IN_TURN 32      /* that one thread alone does at a time, between looks for signals */
-#define JT_CHUNKS_BETWEEN_LOOKS 8 /* of a thread of several: a chunk is some tens of microseconds */
+#define JT_CHUNKS_IN_TURN 32      /* chunks that a single thread runs between checks for signals */
+/* the same for one of several threads; a chunk takes some tens of microseconds */
+#define JT_CHUNKS_BETWEEN_LOOKS 8
 
-/* All pools: forks have to know them. */
+/* The list of all pools, which is needed after a fork. */
 static struct {
     pthread_mutex_t mutex;
     int registered;
@@ -74,7 +76,8 @@ static void *jt_run_worker(void *data) {
                 continue;
             }
             pthread_mutex_lock(&pool->mutex);
-            /* Before the last look at the generation: the owner counts a loop, then looks for sleepers. */
+            /* This precedes the last check of the generation, as the owner first counts a loop and then
+               checks for sleeping workers. */
             atomic_fetch_add(&pool->sleeping, 1);
             while (atomic_load(&pool->generation) == seen)
                 pthread_cond_wait(&pool->wake, &pool->mutex);
@@ -83,7 +86,8 @@ static void *jt_run_worker(void *data) {
         }
         seen = now;
         if (atomic_load(&pool->closing)) return NULL;
-        /* A loop that is over already has no chunk left; its data may not be touched, and is not. */
+        /* A loop that has ended already has no chunks left, so its data, which may not exist any more,
+           is not accessed. */
         int entered = atomic_load(&pool->active);
         while (entered > 0 &&
                !atomic_compare_exchange_weak(&pool->active, &entered, entered + 1)) {
@@ -120,18 +124,18 @@ static void jt_after_fork_in_parent(void) {
 
 static void jt_after_fork_in_child(void) {
     for (jt_pool *pool = jt_pools.first; pool != NULL; pool = pool->next) {
-        pthread_cond_init(&pool->wake, 0); /* no thread of the child waits for it */
+        pthread_cond_init(&pool->wake, 0); /* No thread of the child waits for it. */
         pool->started = 0;
         atomic_store(&pool->sleeping, 0);
         atomic_store(&pool->active, 0);
         atomic_flag_clear(&pool->owned);
-        pthread_mutex_unlock(&pool->mutex); /* which this thread has locked before the fork */
+        pthread_mutex_unlock(&pool->mutex); /* This thread locked it before the fork. */
     }
     pthread_mutex_unlock(&jt_pools.mutex);
 }
 
-/* A pool of n threads, the caller of a loop included; NULL if there is no memory. Threads are started
-   when they are first needed. */
+/* Returns a pool of n threads, including the caller of a loop, or NULL if there is no memory. Threads
+   are started when they are first needed. */
 static jt_pool *jt_pool_new(int n) {
     void *memory = NULL;
     if (posix_memalign(&memory, _Alignof(jt_pool), sizeof(jt_pool))) return NULL;
@@ -183,7 +187,7 @@ static void jt_pool_start(jt_pool *pool) {
     }
 }
 
-/* kernel(call, slots, begin, end) over chunks that make up [0, n), one after another, in order. */
+/* Calls kernel(call, slots, begin, end) for consecutive chunks of [0, n), in order. */
 static int32_t jt_in_order(jt_call *call, jt_kernel kernel, void *slots, int64_t n, int64_t grain) {
     int64_t step = grain > n / JT_CHUNKS_IN_TURN ? n : grain * JT_CHUNKS_IN_TURN;
     for (int64_t begin = 0; begin < n; begin += step) {
@@ -195,7 +199,8 @@ static int32_t jt_in_order(jt_call *call, jt_kernel kernel, void *slots, int64_t
     return JT_SUCCEEDED;
 }
 
-/* kernel(call, slots, begin, end) over chunks of `grain` that make up [0, n). */
+/* Calls kernel(call, slots, begin, end) for chunks of `grain` indices of [0, n), divided among the
+   threads. */
 static int32_t jt_parallel_for(jt_call *call, jt_kernel kernel, void *slots, int64_t n,
                                int64_t grain) {
     jt_pool *pool = call->pool;
@@ -223,7 +228,7 @@ static int32_t jt_parallel_for(jt_call *call, jt_kernel kernel, void *slots, int
             JT_PAUSE();
             continue;
         }
-        jt_poll(call); /* stops the workers if a handler of a signal raises */
+        jt_poll(call); /* stops the workers if a handler of a signal raises an exception */
         sched_yield();
     }
     int32_t status = atomic_load(&call->stopped) ? 0 : JT_SUCCEEDED;

@@ -1,7 +1,8 @@
-/* Threefry-2x32 with 20 rounds on arrays: what eager draws of random numbers take their time for.
+/* Threefry-2x32 with 20 rounds on arrays, which takes most of the time of eager draws of random numbers.
 
    Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The same rounds
-   stand in `compiler/reference/threefry.py`, for NumPy, and in `primitives/random/threefry.py`, for compiled code. */
+   are implemented in `compiler/reference/threefry.py`, with NumPy, and in
+   `primitives/random/threefry.py`, for compiled code. */
 
 #ifndef JITNEY_THREEFRY_H
 #define JITNEY_THREEFRY_H

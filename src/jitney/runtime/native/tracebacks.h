@@ -1,9 +1,10 @@
-// Calls that leave no trace of themselves in Python's tracebacks.
+// Calls that are not shown in Python's tracebacks.
 #include <Python.h>
 
 static ternaryfunc jt_fast_call = NULL, jt_repeated_call = NULL;
 
-// Called with an error that leaves a public function, the function and its arguments; or NULL.
+// A function that is called with an error that leaves a public function, with this function and with
+// its arguments; or NULL.
 static PyObject *jt_on_error = NULL;
 
 static void jt_set_on_error(PyObject *function) {
@@ -11,8 +12,8 @@ static void jt_set_on_error(PyObject *function) {
     Py_XSETREF(jt_on_error, function);
 }
 
-// The inner call's own entry is the first of the traceback: an error of the user's function is to
-// show the user's frames.
+// Removes the entry of the inner call, the first one of the traceback, so that an error in the user's
+// function shows only frames of the user.
 static PyObject *jt_without_entry(PyObject *out) {
     PyObject *type, *value, *traceback;
     if (out != NULL)
@@ -34,7 +35,7 @@ static PyObject *jt_hidden_fast_call(PyObject *self, PyObject *args, PyObject *k
     return jt_without_entry(jt_fast_call(self, args, kwargs));
 }
 
-// Has the error that is set completed; one in doing so changes nothing.
+// Completes the error that is set. If an error occurs meanwhile, it is ignored.
 static void jt_complete_error(PyObject *self, PyObject *args, PyObject *kwargs) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
@@ -60,8 +61,7 @@ static PyObject *jt_hidden_repeated_call(PyObject *self, PyObject *args, PyObjec
     return out;
 }
 
-// Makes calls of instances of `type`, whose call is that of `fast` or of its subclass `repeated`, leave no
-// entry.
+// Removes calls of instances of `type`, which is `fast` or its subclass `repeated`, from tracebacks.
 static void jt_hide_call(PyObject *fast, PyObject *repeated, PyObject *type) {
     if (jt_fast_call == NULL) {
         jt_fast_call = ((PyTypeObject *)fast)->tp_call;

@@ -10,14 +10,14 @@
 
 typedef struct { uint64_t part[2]; } jt_two_words;
 
-// All elements of a part of the block, one by one.
+// Transposes a part of the block, element by element.
 #define JT_TRANSPOSE_REST(TYPE, R, C, R_END, C_END)                                                \
     for (int64_t r = (R); r < (R_END); r++)                                                        \
         for (int64_t c = (C); c < (C_END); c++)                                                    \
             memcpy(target + c * target_step + r * (int64_t)sizeof(TYPE),                           \
                    source + r * source_step + c * (int64_t)sizeof(TYPE), sizeof(TYPE));
 
-#define JT_PREFETCH_STEP 64  // bytes of a line of the cache
+#define JT_PREFETCH_STEP 64  // bytes of a cache line
 
 // The rows that the next block has, if blocks follow each other down the columns: its rows are too short
 // for the processor to see where reading goes on.
@@ -27,7 +27,7 @@ static inline void jt_prefetch_rows(const char *row, int64_t step, int64_t rows,
             __builtin_prefetch(row + r * step + at);
 }
 
-// Squares of SIDE elements by `SQUARE`, then what is left of rows and columns.
+// Transposes squares of SIDE x SIDE elements by `SQUARE`, then the remaining rows and columns.
 #define JT_TRANSPOSE(NAME, TYPE, SIDE, SQUARE)                                                     \
     static void NAME(char *target, int64_t target_step, const char *source, int64_t source_step,   \
                      int64_t rows, int64_t columns) {                                              \
