@@ -60,7 +60,7 @@ def test_keeps_the_function():
 
 
 def test_scalars():
-    with pytest.raises(ValueError, match=r"needs rank 1 or more, but its shape is \(\)"):
+    with pytest.raises(ValueError, match=r"its rank must be at least 1, but its shape is \(\)"):
         jitney.pmap(lambda x: x)(1.0)
     with pytest.raises(TypeError, match="pmap needs a function, but got 3"):
         jitney.pmap(3)

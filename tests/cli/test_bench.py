@@ -143,8 +143,8 @@ def test_no_such_function(program, capsys) -> None:
         ([__file__, "--function="], "--function needs a value"),
         ([__file__, "--functoin", "f"], "unknown option --functoin; did you mean --function?"),
         ([__file__, "--function", "f", "--against", "torch"], "takes numpy, jax and numba"),
-        ([__file__, "--function", "f", "--sizes", "1.5"], "takes integers such as"),
-        ([__file__, "--function", "f", "--sizes", "many"], "takes integers such as"),
+        ([__file__, "--function", "f", "--sizes", "1.5"], "takes positive integers such as"),
+        ([__file__, "--function", "f", "--sizes", "many"], "takes positive integers such as"),
         ([__file__, "--function", "f", "--plot", "x.gif"], "must end in .svg or .png"),
     ],
 )

@@ -79,5 +79,7 @@ def test_shapes():
     with pytest.raises(ValueError, match="repeated axis"):
         size(X, (0, -3))
     for f in (shape, ndim, size):
-        with pytest.warns(DeprecationWarning, match=f"jnp.{f.__name__}: an array or a scalar"):
+        with pytest.warns(
+            DeprecationWarning, match=f"jnp.{f.__name__}: `a` must be an array or a scalar"
+        ):
             f([1, 2])

@@ -169,7 +169,7 @@ def _size(text: str) -> int:
     except ValueError:
         size = 0.0
     if size < 1 or size != int(size):
-        raise ValueError(f"--sizes takes integers such as 1000 or 1e3, not {text!r}")
+        raise ValueError(f"--sizes takes positive integers such as 1000 or 1e3, not {text!r}")
     return int(size)
 
 

@@ -230,7 +230,7 @@ class Contestant:
         return max(1, round(SHORTEST / max(typical, 1e-9)))
 
     def _summary(self, result: object) -> list[float]:
-        """Returns for each array of a result its |mean| and the mean of its absolute values.
+        """Returns for each array of a result |mean(x)| and mean(|x|); empty arrays are skipped.
 
         Results of contestants are compared by these numbers.
 

@@ -83,7 +83,7 @@ def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
              [1., 2.]], dtype=float32)
     """
     if symmetrize_input:
-        x = mat.symmetrize(x)
+        x = mat.symmetrize(x, "cholesky")
     return mat.tril(cholesky_p.bind(x), keep_weak=True)
 
 
@@ -153,7 +153,7 @@ def eigh(
       Array([1., 2.], dtype=float32)
     """
     if symmetrize_input:
-        x = mat.symmetrize(x)
+        x = mat.symmetrize(x, "eigh")
     vectors, values = eigh_p.bind(
         x, algorithm=implementation, lower=lower, sort_eigenvalues=sort_eigenvalues,
         subset_by_index=subset_by_index,

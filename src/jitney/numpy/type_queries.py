@@ -160,8 +160,8 @@ def isscalar(element: object) -> bool:
 def _warn_unless_arraylike(name: str, x: object) -> None:
     if not is_valid_operand(x):
         warn(
-            f"jnp.{name}: an array or a scalar is needed, but argument 0 is of {type(x)}. This "
-            "will become an error: convert it with jnp.asarray first.",
+            f"jnp.{name}: `a` must be an array or a scalar, but is of type {type(x).__name__}, which "
+            "will be an error in a later version; convert it with jnp.asarray first",
             DeprecationWarning,
         )
 

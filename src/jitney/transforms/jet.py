@@ -133,9 +133,9 @@ def _rule_of(primitive: Primitive) -> Callable[..., Any]:
         return rule
     if "jvp" not in primitive.rules:
         raise NotImplementedError(
-            f"'{primitive}' has neither a Taylor-mode rule nor a derivative rule, so jet is not "
-            "implemented for it. For a primitive of your own, set a Taylor-mode rule in "
-            "jax.experimental.jet.jet_rules"
+            f"'{primitive}' has neither a Taylor-mode rule nor a derivative rule for jvp, from which "
+            "one can be derived, so jet is not implemented for it. For a primitive of your own, add a "
+            "Taylor-mode rule to the dictionary jax.experimental.jet.jet_rules"
         )
     return by_derivative(primitive)
 

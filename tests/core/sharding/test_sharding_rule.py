@@ -32,7 +32,7 @@ def test_the_notation_is_read_into_mappings():
         ("i .. -> i", {}, "must have three dots"),
         ("i ... -> i", {}, "must come first"),
         ("((i j)) -> i", {}, "cannot be nested"),
-        ("i) -> i", {}, "has no opening bracket"),
+        ("i) -> i", {}, "has no opening parenthesis"),
         ("(i) -> i", {}, "must enclose at least two factors"),
         ("(i j -> i", {}, "is not closed"),
         ("i * j -> i", {}, r"unexpected character '\*'"),
@@ -96,7 +96,7 @@ def test_open_operands_take_the_sharding_of_the_others():
     [
         ([(2, 3)], [], "the rule is for 1 result, but"),
         ([(2,)], [(2,)], "has 1 axis, but the rule has factors for 2"),
-        ([(2, 6)], [(2, 4)], "which are 4 elements together, but the axis has 6"),
+        ([(2, 6)], [(2, 4)], "whose sizes have the product 4, but the axis has size 6"),
     ],
 )
 def test_shapes_that_do_not_fit_are_refused(operands, results, message):

@@ -75,7 +75,7 @@ def test_batches():
     ("shape", "dims", "match"),
     [
         ((3, 2), (0, 1), "one entry for each of the 1 axes"),
-        ((3, 2), (2,), "must be between 0 and 1"),
+        ((3, 2), (2,), "must name axes of the result of shape .*, which has the axes 0 to 1"),
         ((3, 2), (1,), "size 1 or the size of the corresponding axis"),
         ((3, -1), (0,), "must not be negative"),
     ],

@@ -61,7 +61,11 @@ def test_batches_along_another_axis():
     [
         (lambda: concatenate([], 0), ValueError, "must contain at least one array, but is empty"),
         (lambda: concatenate([X, FLAT], 0), TypeError, "all operands must have the same rank"),
-        (lambda: concatenate([X, X], 2), TypeError, "must be from 0 to 1, but is 2"),
+        (
+            lambda: concatenate([X, X], 2),
+            TypeError,
+            "must name an axis of the operands, which have the axes 0 to 1, but is 2",
+        ),
         (lambda: concatenate([X, X[:, 1:]], 0), TypeError, "along all axes except 0"),
         (lambda: stack([X, X[1:]]), ValueError, "Cannot stack arrays with different shapes"),
         (lambda: split(X, (1, 2), 1), ValueError, "must add up to 4, the size of axis 1"),

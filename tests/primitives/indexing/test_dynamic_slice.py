@@ -58,15 +58,24 @@ def test_batches_of_positions():
 
 
 def test_start_indices_become_operands():
-    assert [int(s) for s in start_operands(X, (-1, 2))] == [2, 2]
-    assert [int(s) for s in start_operands(X, np.int32([1, -4]))] == [1, 0]
-    assert [s.dtype for s in start_operands(X, (np.int8(1), 2))] == [np.int8, np.int32]
-    with pytest.raises(ValueError, match=r"must not be negative .*but is -1 for an axis of size 4"):
-        start_operands(X, (0, -1), [True, False])
-    with pytest.raises(ValueError, match=r"one start index for each axis .*but there are 1"):
-        start_operands(X, (0,))
-    with pytest.raises(TypeError, match=r"a sequence or a vector, but its shape is \(\)"):
-        start_operands(X, np.int32(0))
+    assert [int(s) for s in start_operands("dynamic_slice", X, (-1, 2))] == [2, 2]
+    assert [int(s) for s in start_operands("dynamic_slice", X, np.int32([1, -4]))] == [1, 0]
+    assert [s.dtype for s in start_operands("dynamic_slice", X, (np.int8(1), 2))] == [
+        np.int8,
+        np.int32,
+    ]
+    with pytest.raises(
+        ValueError,
+        match=r"dynamic_slice: .* a start index must not be negative, but is -1 for an axis of size 4",
+    ):
+        start_operands("dynamic_slice", X, (0, -1), [True, False])
+    with pytest.raises(ValueError, match=r"one start index for each axis .*but there is 1"):
+        start_operands("dynamic_slice", X, (0,))
+    with pytest.raises(
+        TypeError,
+        match=r"dynamic_slice: `start_indices` must be a sequence or a vector, but has shape \(\)",
+    ):
+        start_operands("dynamic_slice", X, np.int32(0))
 
 
 def test_sizes_and_types_that_are_refused():

@@ -91,7 +91,10 @@ def test_axes_that_do_not_fit():
         check_axes("gather", "offset_dims", (2, 0), 3)
     with pytest.raises(TypeError, match="must name each axis at most once"):
         check_axes("gather", "offset_dims", (1, 1), 3)
-    with pytest.raises(TypeError, match="must name axes from 0 to 2, but names 3"):
+    with pytest.raises(
+        TypeError,
+        match="must name axes of an array of rank 3, which has the axes 0 to 2, but names 3",
+    ):
         check_axes("gather", "offset_dims", (3,), 3)
     with pytest.raises(TypeError, match="`a` and `b` must have no axis in common"):
         check_disjoint("gather", ("a", (0, 1)), ("b", (1,)))

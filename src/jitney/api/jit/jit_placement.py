@@ -146,7 +146,9 @@ class GivenPlaces:
         try:
             sharding.check_fits(getattr(aval, "shape", ()))
         except ValueError as error:
-            raise ValueError(f"jit: {self.option} of {name} does not fit: {error}") from None
+            raise ValueError(
+                f"{self.api_name}: {self.option} of {name} does not fit: {error}"
+            ) from None
 
     def _mesh(self) -> Mesh | AbstractMesh:
         """Returns the mesh to which PartitionSpecs refer."""

@@ -111,9 +111,10 @@ def check_argnums(
         return
     n = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
     if not all(-n <= i < n for i in argnums):
+        bounds = f"must be in the range from {-n} to {n - 1}" if n else "must be empty"
         raise ValueError(
-            f"jit of {fun_sourceinfo(fun)}: `{name}` must be in the range from {-n} to {n - 1}, as "
-            f"the function has {n} positional parameters, but is {argnums}"
+            f"jit of {fun_sourceinfo(fun)}: `{name}` {bounds}, as the function has "
+            f"{messages.counted(n, 'positional parameter')}, but is {argnums}"
         )
 
 

@@ -78,9 +78,8 @@ def make_mesh(
             "jax.make_mesh((2, 4), ('x', 'y'))"
         )
     if not all([isinstance(n, int | np.integer) for n in sizes]):
-        raise ValueError(
-            f"jax.make_mesh: `axis_sizes` must be a sequence of integers, but is {sizes}"
-        )
+        name = "axis_shapes" if axis_sizes is None else "axis_sizes"
+        raise ValueError(f"jax.make_mesh: `{name}` must be a sequence of integers, but is {sizes}")
     present = list(devices if devices is not None else _all_devices())
     wanted = int(np.prod(sizes, dtype=int))
     if wanted > len(present):

@@ -292,10 +292,10 @@ class _Mapped:
     def check_ranks(self, values: Sequence[Any], axes: Sequence[int | None]) -> None:
         for x, axis in zip(values, axes, strict=True):
             if axis is not None and not 0 <= axis < len(x.shape):
+                own = axis if axis >= 0 else axis - len(x.shape)  # as in in_axes
                 raise ValueError(
-                    f"pmap of {self.name}: an argument is mapped along axis {axis}, so it needs "
-                    "rank "
-                    f"{axis + 1 if axis >= 0 else -axis} or more, but its shape is {x.shape}"
+                    f"pmap of {self.name}: an argument is mapped along axis {own}, so its rank must "
+                    f"be at least {own + 1 if own >= 0 else -own}, but its shape is {x.shape}"
                 )
 
     def extent(self, values: Sequence[Any], axes: Sequence[int | None]) -> int:
@@ -337,8 +337,8 @@ class _Mapped:
             there = [device for device in there if device.is_addressable]
         if self.devices is not None and size != len(there):
             raise ValueError(
-                f"pmap: the mapped axis must have one index for each of the {len(there)} devices "
-                f"of this process, but has size {size}"
+                f"pmap of {self.name}: the mapped axis must have one index for each device of this "
+                f"process in `devices`, of which there are {len(there)}, but has size {size}"
             )
         around = get_abstract_mesh()
         outer = math.prod([around.shape[name] for name in around.manual_axes])

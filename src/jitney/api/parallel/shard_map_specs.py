@@ -184,7 +184,7 @@ def _check_sums(what: str, region: Region, spec: PartitionSpec) -> None:
     if AxisType.Auto in mesh.axis_types:
         raise ValueError(
             f"shard_map {what} has {spec}: an array can be {kind} along Explicit axes only, but "
-            f"{mesh} has other axes. Create the mesh with axis_types=(AxisType.Explicit, ...)"
+            f"{mesh} has Auto axes. Create the mesh with axis_types=(AxisType.Explicit, ...)"
         )
 
 

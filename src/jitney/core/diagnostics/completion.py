@@ -3,11 +3,11 @@
 The code that raises an error knows the operation, the requirement and the values that violate it,
 but not the user's source.
 
-    concatenate: all operands must have one rank, but their shapes are (3, 4), (3,)
+    concatenate: all operands must have the same rank, but their shapes are (3, 4), (3,)
 
 becomes
 
-    jnp.hstack([x, bias]), in concatenate: all operands must have one rank, but ...
+    jnp.hstack([x, bias]), in concatenate: all operands must have the same rank, but ...
       tup[0]  float32[3,4]  argument x of layer (model.py:11)
       tup[1]  float32[3]    bias
 

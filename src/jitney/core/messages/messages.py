@@ -158,6 +158,13 @@ def counted(n: object, noun: str) -> str:
     return f"{n} {noun}s"
 
 
+def axes_of_rank(rank: int) -> str:
+    """Returns the axes of an array of a given rank: "no axes", "only axis 0", "the axes 0 to 2"."""
+    if rank < 2:
+        return "only axis 0" if rank else "no axes"
+    return f"the axes 0 to {rank - 1}"
+
+
 def there_are(n: object, noun: str = "") -> str:
     """Returns "there is 1", "there are 2 elements" and the like."""
     verb = "is" if str(n) == "1" else "are"

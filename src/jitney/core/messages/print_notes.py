@@ -1,6 +1,6 @@
 """A note about `print(x)` in a traced function, where it shows a type instead of values.
 
-    model.py:12: x was printed while loss is traced; for its values, jax.debug.print("x = {x}", x=x)
+    model.py:12: x printed while loss is traced; for values, jax.debug.print("x = {x}", x=x)
 
 The note is written to standard error, and only if that is a terminal, so programs whose output is
 captured print the same as with JAX. It is written once for each line of a program.

@@ -231,7 +231,7 @@ class SdyShardingRule:
                 if len(axis) > 1 and extent != n:
                     raise ValueError(
                         f"sharding rule: an axis of {kind} {i}, of shape {shape}, has the factors "
-                        f"{axis}, which are {extent} elements together, but the axis has {n}"
+                        f"{axis}, whose sizes have the product {extent}, but the axis has size {n}"
                     )
         return BoundRule(
             tuple(map(tuple, axes[: len(operands)])), tuple(map(tuple, axes[len(operands) :])),
@@ -251,7 +251,8 @@ def _spread(
     if n_leading < 0 or n_leading + len(explicit) != len(shape):
         raise ValueError(
             f"sharding rule: {what}, of shape {shape}, has {messages.counted(len(shape), 'axis')}, "
-            f"but the rule has factors for {len(explicit)}: {mapping}"
+            f"but the rule has factors for {'at least ' if n_leading else ''}{len(explicit)}: "
+            f"{mapping}"
         )
     names: list[tuple[str, ...]] = []
     if len(explicit) < len(mapping):
@@ -420,9 +421,9 @@ def _parse_array(text: str) -> ArrayMapping:
             group, k = [], k + 1
         elif c == ")":
             if group is None:
-                raise _misread(text, "a closing bracket has no opening bracket")
+                raise _misread(text, "a closing parenthesis has no opening parenthesis")
             if len(group) < 2:
-                raise _misread(text, "brackets must enclose at least two factors")
+                raise _misread(text, "parentheses must enclose at least two factors")
             entries.append(CompoundFactor(*group))
             group, k = None, k + 1
         elif c.isalnum() or c == "_":
@@ -434,7 +435,7 @@ def _parse_array(text: str) -> ArrayMapping:
         else:
             raise _misread(text, f"unexpected character {c!r}")
     if group is not None:
-        raise _misread(text, "a bracket is not closed")
+        raise _misread(text, "a parenthesis is not closed")
     return ArrayMapping(*entries)
 
 

@@ -47,16 +47,20 @@ class _Reader:
     def take(self, *expected: str) -> str:
         token = self.peek()
         if expected and token not in expected:
-            raise self.error(f"expected {' or '.join(map(repr, expected))}")
+            raise self.unexpected(" or ".join(map(repr, expected)))
         self.at += 1
         return token
 
+    def unexpected(self, wanted: str) -> ValueError:
+        """Returns the error for a token other than `wanted`."""
+        token = f"{self.peek()!r}" if self.peek() else "the end"
+        return self.error(f"expected {wanted}, but found {token}")
+
     def error(self, problem: str) -> ValueError:
         where = "" if self.dimension is None else f" in dimension {self.dimension}"
-        token = f"{self.peek()!r}" if self.peek() else "the end"
         start = self.tokens[self.at][1] if self.at < len(self.tokens) else len(self.text)
         return ValueError(
-            f"syntax error in {self.what} {self.text!r}{where}: {problem}, but found {token}. "
+            f"syntax error in {self.what} {self.text!r}{where}: {problem}. "
             f"Parsed {self.text[:start]!r}, remaining {self.text[start:]!r}."
         )
 
@@ -73,8 +77,10 @@ class _Reader:
                 dims.extend(self._of_like(slice(len(dims), None)))
                 if self.peek() == ",":
                     self.take()
-                if self.peek() != end:
-                    raise self.error("'...' may only be the last dimension")
+                if self.peek() not in (end, ""):
+                    raise self.error(
+                        f"'...' must be the last dimension, but {self.peek()!r} follows"
+                    )
                 break
             if self.peek() == "_":
                 dims.extend(self._of_like(slice(len(dims), len(dims) + 1)))
@@ -83,12 +89,14 @@ class _Reader:
                 dims.append(self.expression())
             if self.peek() != end:
                 if self.peek() != ",":
-                    raise self.error("expected ',' or an operator")
+                    raise self.unexpected(
+                        "',', ')' or an operator" if closing else "',' or an operator"
+                    )
                 self.take()
         if closing:
             self.take(")")
         if self.peek():
-            raise self.error("expected the end of the shape")
+            raise self.unexpected("the end of the shape")
         return tuple(dims)
 
     def _of_like(self, where: slice) -> list[int]:
@@ -97,7 +105,9 @@ class _Reader:
             raise self.error(f"{sign!r} takes sizes of `like`, which was not passed")
         extents = list(self.like)[where]
         if sign == "_" and not extents:
-            raise self.error(f"expected no '_' after the last dimension of like={self.like}")
+            raise self.error(
+                f"'_' takes a size of like={self.like}, which has no dimension {where.start}"
+            )
         for i, n in enumerate(extents):
             if not isinstance(n, int):
                 raise self.error(
@@ -131,10 +141,10 @@ class _Reader:
                 self.take()
                 sign = -1
             if not self.peek().isdigit():
-                raise self.error("expected a number")
+                raise self.unexpected("a number")
             return sign * int(self.take())
         if not token.isidentifier():
-            raise self.error("expected a name or a number")
+            raise self.unexpected("a name or a number")
         self.take()
         if token in _OPERATIONS and self.peek() == "(":
             self.take()
@@ -148,7 +158,7 @@ class _Reader:
         if self.peek() == "^":
             self.take()
             if not self.peek().isdigit():
-                raise self.error("expected a number")
+                raise self.unexpected("a number")
             return value ** int(self.take())
         return value
 
@@ -187,5 +197,5 @@ def parse_constraint(text: str, scope: Scope) -> tuple[DimSize, str, DimSize]:
         reader = _Reader(side, scope, None, "constraint")
         sides.append(reader.expression())
         if reader.peek():
-            raise reader.error("expected the end of the expression")
+            raise reader.unexpected("the end of the expression")
     return sides[0], match.group(), sides[1]

@@ -77,7 +77,9 @@ def _values(data: bytes) -> Iterator[tuple[int, Any]]:
         elif encoding in (_FIXED64, _FIXED32):
             size = 8 if encoding == _FIXED64 else 4
         else:
-            raise ValueError(f"the bytes are not a protocol buffer: encoding {encoding}")
+            raise ValueError(
+                f"the bytes are not a protocol buffer: wire type {encoding} is unknown"
+            )
         if at + size > len(data):
             raise ValueError("the bytes are not a protocol buffer, or end early")
         yield tag >> 3, data[at : at + size]

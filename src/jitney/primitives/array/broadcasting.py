@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core.array import Array
+from jitney.core.messages import messages
 from jitney.core.program import text
 from jitney.core.program.jaxpr import JaxprEqn
 from jitney.core.program.key_reuse import uses_keys
@@ -49,8 +50,8 @@ def _broadcast_in_dim_abstract(
         )
     if not all(0 <= d < len(shape) for d in dims):
         raise TypeError(
-            f"{name} must be between 0 and {len(shape) - 1}, the axes of the result of shape {shape}, "
-            f"but are {dims}"
+            f"{name} must name axes of the result of shape {shape}, which has "
+            f"{messages.axes_of_rank(len(shape))}, but are {dims}"
         )
     if len(set(dims)) != len(dims):
         raise TypeError(f"{name} must not name an axis twice, but are {dims}")

@@ -10,6 +10,7 @@ import numpy as np
 
 from jitney.compiler.reference import indexing
 from jitney.core.array import Array
+from jitney.core.messages import messages
 from jitney.core.program.key_reuse import KeyUse
 from jitney.core.symbolic.expressions import index, max_dim
 from jitney.core.tracing.primitive import declare
@@ -63,8 +64,9 @@ def _concatenate_abstract(*avals: ShapedArray, dimension: int) -> ShapedArray:
         )
     if not 0 <= dimension < first.ndim:
         raise TypeError(
-            f"concatenate: `dimension` must be from 0 to {first.ndim - 1}, but is {dimension}; the "
-            f"operands' shapes are {_shapes(avals)}"
+            "concatenate: `dimension` must name an axis of the operands, which have "
+            f"{messages.axes_of_rank(first.ndim)}, but is {dimension}; the operands' shapes are "
+            f"{_shapes(avals)}"
         )
     other_extents = [a.shape[:dimension] + a.shape[dimension + 1 :] for a in avals]
     if any(r != other_extents[0] for r in other_extents):

@@ -72,7 +72,7 @@ def conv_dimension_numbers(
         return dimension_numbers
     if len(lhs_shape) != len(rhs_shape):
         raise TypeError(
-            "convolution: the ranks of lhs and rhs must be equal, but they are "
+            "conv_dimension_numbers: the ranks of lhs and rhs must be equal, but they are "
             f"{len(lhs_shape)} and {len(rhs_shape)}"
         )
     if dimension_numbers is None:
@@ -81,24 +81,25 @@ def conv_dimension_numbers(
     given: Any = dimension_numbers
     if not isinstance(given, list | tuple):
         raise TypeError(
-            "convolution: dimension_numbers must be a tuple of three strings, or None, but got "
-            f"{dimension_numbers!r}"
+            "conv_dimension_numbers: dimension_numbers must be a tuple of three strings, or None, "
+            f"but got {dimension_numbers!r}"
         )
     if len(dimension_numbers) != 3:
         raise TypeError(
-            "convolution: dimension_numbers must have entries for lhs, rhs and result, but got "
-            f"{dimension_numbers!r}"
+            "conv_dimension_numbers: dimension_numbers must have entries for lhs, rhs and result, "
+            f"but got {dimension_numbers!r}"
         )
     if not _are_strings(dimension_numbers):
         raise TypeError(
-            "convolution: entries of dimension_numbers must be strings such as 'NHWC', but got "
-            f"{dimension_numbers!r}"
+            "conv_dimension_numbers: entries of dimension_numbers must be strings such as 'NHWC', "
+            f"but got {dimension_numbers!r}"
         )
     for i, spec in enumerate(dimension_numbers):
         if len(spec) != len(lhs_shape):
             raise TypeError(
-                f"convolution: dimension_numbers[{i}] must have one letter for each axis, but "
-                f"{spec!r} has {len(spec)} for lhs of shape {lhs_shape} and rhs of shape {rhs_shape}"
+                f"conv_dimension_numbers: dimension_numbers[{i}] must have one letter for each axis, "
+                f"but {spec!r} has {len(spec)} for lhs of shape {lhs_shape} and rhs of shape "
+                f"{rhs_shape}"
             )
     return ConvDimensionNumbers(*conv_general_permutations(dimension_numbers))
 
@@ -150,22 +151,25 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, 
         or not _are_strings(dimension_numbers)
     ):
         raise TypeError(
-            f"convolution: dimension_numbers must be three strings, but is {dimension_numbers!r}"
+            "conv_general_permutations: dimension_numbers must be three strings, but is "
+            f"{dimension_numbers!r}"
         )
     space: list[set[str]] = []
     for i, (spec, letters) in enumerate(zip(dimension_numbers, _LETTERS, strict=True)):
         if any(spec.count(letter) != 1 for letter in letters):
             raise TypeError(
-                f"convolution: dimension_numbers[{i}] must contain each of the letters "
+                f"conv_general_permutations: dimension_numbers[{i}] must contain each of the letters "
                 f"{letters[0]} and {letters[1]} once, but is {spec!r}"
             )
         if len(set(spec)) != len(spec):
-            raise TypeError(f"convolution: dimension_numbers[{i}] names an axis twice: {spec!r}")
+            raise TypeError(
+                f"conv_general_permutations: dimension_numbers[{i}] names an axis twice: {spec!r}"
+            )
         space.append(set(spec) - set(letters))
     if not space[0] == space[1] == space[2]:
         raise TypeError(
-            "convolution: entries of dimension_numbers must name the same spatial axes, but are "
-            f"{tuple(dimension_numbers)}"
+            "conv_general_permutations: entries of dimension_numbers must name the same spatial axes, "
+            f"but are {tuple(dimension_numbers)}"
         )
     order = [letter for letter in dimension_numbers[1] if letter in space[1]]
     permutations: list[Shape] = []
@@ -204,8 +208,9 @@ def pads_of(
     if isinstance(padding, str):
         if any(d != 1 for d in lhs_dilation):
             raise ValueError(
-                f"convolution: padding by name ({padding!r}) is not defined for a dilated lhs, but "
-                f"lhs_dilation is {tuple(lhs_dilation)}; pass (low, high) pairs, or use conv_transpose"
+                f"conv_general_dilated: padding by name ({padding!r}) is not defined for a dilated "
+                f"lhs, but lhs_dilation is {tuple(lhs_dilation)}; pass (low, high) pairs, or use "
+                "conv_transpose"
             )
         window = [dilated(n, d) for n, d in zip(rhs_space, rhs_dilation, strict=True)]
         return tuple(padtype_to_pads(lhs_space, window, strides, padding))
@@ -231,7 +236,7 @@ def pads_of_transpose(k: int, s: int, padding: str) -> tuple[int, int]:
         total = k + s - 2 + max(k - s, 0)
         low = k - 1
     else:
-        raise ValueError(f"convolution: padding must be 'SAME' or 'VALID', but got {padding!r}")
+        raise ValueError(f"conv_transpose: padding must be 'SAME' or 'VALID', but got {padding!r}")
     return low, total - low
 
 
@@ -258,8 +263,8 @@ def conv_shape_tuple(
         pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
     if len(pads) != len(lhs_shape) - 2:
         raise TypeError(
-            f"convolution: padding must have one pair for each of the {len(lhs_shape) - 2} spatial "
-            f"axes, but has {len(pads)}"
+            f"conv_shape_tuple: padding must have one pair for each of the {len(lhs_shape) - 2} "
+            f"spatial axes, but has {len(pads)}"
         )
     space: list[int] = []
     for n, k, s, pad in zip(lhs_shape[2:], rhs_shape[2:], strides, pads, strict=True):

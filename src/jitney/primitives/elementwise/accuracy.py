@@ -48,7 +48,7 @@ class Tolerance:
         bounds = (self.atol, self.rtol, self.ulps)
         if any(x < 0 or math.isnan(x) for x in bounds):
             raise ValueError(
-                f"Tolerance: atol, rtol and ulps must not be negative, but got {self!r}"
+                f"Tolerance: atol, rtol and ulps must not be negative or NaN, but got {self!r}"
             )
         if not any(bounds):
             raise ValueError(

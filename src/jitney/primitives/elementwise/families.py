@@ -74,7 +74,8 @@ _KINDS: dict[object, str] = {
 }
 
 
-def _names(accepts: Accepts) -> str:
+def names(accepts: Accepts) -> str:
+    """Returns the categories of dtypes for messages, such as "integer, floating or complex"."""
     names: list[str] = [
         str(kind) if isinstance(kind, np.dtype) else _KINDS.get(kind) or str(kind.__name__)
         for kind in accepts or ()
@@ -90,7 +91,7 @@ def check_dtype(name: str, dtype: DType, accepts: Accepts, position: int | None 
             raise dtypes.float0_error(name, where)
         operand = "the operand" if position is None else f"operand {position}"
         raise TypeError(
-            f"{messages.subject(name)}: {operand} must be {_names(accepts)}, but is "
+            f"{messages.subject(name)}: {operand} must be {names(accepts)}, but is "
             f"{dtypes.long_name(dtype)}"
         )
 
@@ -504,7 +505,7 @@ def _sections(
     lines = ["    Args:"]
     first = next(iter(operands))
     for name, accepts in operands.items():
-        what = _WORDS.get(accepts) or f"array whose dtype is {_names(accepts)}"
+        what = _WORDS.get(accepts) or f"array whose dtype is {names(accepts)}"
         others = f" with the dtype of {first}; a scalar, or of the same rank"
         others = "" if name == first else others
         lines.append(f"      {name}: {what}{others}.")

@@ -100,6 +100,7 @@ def _dynamic_slice_lower(b: Builder, x: Node, *starts: Node, slice_sizes: Shape)
 
 
 def start_operands(
+    function: str,
     operand: Value,
     start_indices: ArrayLike | Sequence[ArrayLike],
     wraps: bool | Sequence[bool] = True,
@@ -107,6 +108,7 @@ def start_operands(
     """Converts start indices to operands; negative indices count from the end.
 
     Args:
+      function: the name of the public function, for messages.
       operand: the array to be sliced.
       start_indices: a sequence of scalars or an array of rank 1, with one index per axis.
       wraps: whether negative indices count from the end: one flag, or one for each axis.
@@ -124,33 +126,33 @@ def start_operands(
         rows = shape_of(start_indices)
         if len(rows) != 1:
             raise TypeError(
-                f"`start_indices` must be a sequence or a vector, but its shape is {rows}"
+                f"{function}: `start_indices` must be a sequence or a vector, but has shape {rows}"
             )
         vector: Any = start_indices  # an array, since its rank is 1
         starts = [*(vector if isinstance(vector, np.ndarray) else unstack(vector))]
     if len(starts) != len(shape):
         raise ValueError(
-            f"there must be one start index for each axis of the operand, of shape {shape}, but "
-            f"there are {len(starts)}"
+            f"{function}: there must be one start index for each axis of the operand, of shape "
+            f"{shape}, but {messages.there_are(len(starts))}"
         )
     given: Any = wraps
     wrap: Sequence[bool] = given if isinstance(wraps, list | tuple) else [given] * len(starts)
     if len(wrap) != len(starts):
         raise ValueError(
-            f"allow_negative_indices must have one entry per start index, got {len(wrap)} for "
-            f"{len(starts)}"
+            f"{function}: `allow_negative_indices` must have one entry for each of the {len(starts)} "
+            f"start indices, but has {len(wrap)}"
         )
-    return [_start(s, n, w) for s, n, w in zip(starts, shape, wrap, strict=True)]
+    return [_start(function, s, n, w) for s, n, w in zip(starts, shape, wrap, strict=True)]
 
 
-def _start(start: Value, n: int, wraps: bool) -> Value:
+def _start(function: str, start: Value, n: int, wraps: bool) -> Value:
     """Converts a start index along an axis of size `n`; Python integers get the default dtype."""
     if isinstance(start, int | np.integer) and not isinstance(start, bool):
         value = int(start)
         if value < 0 and not wraps:
             raise ValueError(
-                f"an index must not be negative with allow_negative_indices=False, but is {value} for "
-                f"an axis of size {n}"
+                f"{function}: with allow_negative_indices=False, a start index must not be negative, "
+                f"but is {value} for an axis of size {n}"
             )
         dtype: Any = get_aval(start).dtype if isinstance(start, np.integer) else np.int64
         if value < 0:
@@ -198,7 +200,7 @@ def dynamic_slice(
       Array([[ 5,  6],
              [ 9, 10]], dtype=int32)
     """
-    starts = start_operands(operand, start_indices, allow_negative_indices)
+    starts = start_operands("dynamic_slice", operand, start_indices, allow_negative_indices)
     return bind_values(dynamic_slice_p, operand, *starts, slice_sizes=canonical_shape(slice_sizes))
 
 
@@ -341,7 +343,7 @@ def dynamic_update_slice(
       >>> lax.dynamic_update_slice(jnp.arange(5), jnp.array([7, 8]), (3,)).tolist()
       [0, 1, 2, 7, 8]
     """
-    starts = start_operands(operand, start_indices, allow_negative_indices)
+    starts = start_operands("dynamic_update_slice", operand, start_indices, allow_negative_indices)
     return bind_values(dynamic_update_slice_p, operand, update, *starts)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from jitney.compiler.dims import GatherDims, IndexMode
 from jitney.compiler.reference import indexing, scalar
+from jitney.core.messages import messages
 from jitney.core.program.key_reuse import uses_keys
 from jitney.core.sharding_in_types import sums
 from jitney.core.tracing.primitive import declare
@@ -116,7 +117,10 @@ def check_axes(op: str, name: str, axes: Axes, rank: int, *, ordered: bool = Tru
         raise TypeError(f"{op}: `{name}` must be in ascending order, but is {axes}")
     for axis in axes:
         if not 0 <= axis < rank:
-            raise TypeError(f"{op}: `{name}` must name axes from 0 to {rank - 1}, but names {axis}")
+            raise TypeError(
+                f"{op}: `{name}` must name axes of an array of rank {rank}, which has "
+                f"{messages.axes_of_rank(rank)}, but names {axis}"
+            )
     if len(set(axes)) != len(axes):
         raise TypeError(f"{op}: `{name}` must name each axis at most once, but is {axes}")
 
@@ -147,8 +151,8 @@ def check_index_map(
     for k, axis in enumerate(index_map):
         if not 0 <= axis < operand.ndim:
             raise TypeError(
-                f"{op}: `{name}` must name axes of the operand, from 0 to {operand.ndim - 1}, but "
-                f"names {axis} at position {k}"
+                f"{op}: `{name}` must name axes of the operand, which has "
+                f"{messages.axes_of_rank(operand.ndim)}, but names {axis} at position {k}"
             )
     if len(set(index_map)) != len(index_map):
         raise TypeError(f"{op}: `{name}` must name each axis at most once, but is {index_map}")
@@ -218,8 +222,8 @@ def _gather_abstract(
     for k, axis in enumerate(offset):
         if not 0 <= axis < out_rank:
             raise TypeError(
-                f"gather: offset_dims has {axis} at position {k}, but the result has the axes 0 to "
-                f"{out_rank - 1}"
+                "gather: `offset_dims` must name axes of the result, which has "
+                f"{messages.axes_of_rank(out_rank)}, but names {axis} at position {k}"
             )
     check_index_map("gather", "start_index_map", index_map, x, indices)
     check_axes("gather", "collapsed_slice_dims", collapsed, x.ndim)
@@ -254,9 +258,9 @@ def _check_slice_sizes(
         )
     for k, (size, extent) in enumerate(zip(sizes, x.shape, strict=True)):
         if not 0 <= size <= (extent if bounded else size):
+            bounds = f"between 0 and {extent}, the operand's size along that axis"
             raise TypeError(
-                f"gather: slice_sizes[{k}] must be between 0 and {extent}, the operand's size along "
-                f"that axis, but is {size}"
+                f"gather: slice_sizes[{k}] must be {bounds if bounded else 'at least 0'}, but is {size}"
             )
     for i, k in enumerate(collapsed):
         if sizes[k] != 1:

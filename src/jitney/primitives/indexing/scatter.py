@@ -75,6 +75,7 @@ class ScatterDimensionNumbers(NamedTuple):
 
 
 def _scatter_type(
+    name: str,
     x: ShapedArray,
     indices: ShapedArray,
     updates: ShapedArray,
@@ -84,39 +85,47 @@ def _scatter_type(
 ) -> ShapedArray:
     """Checks the types of the operands; returns the type of the result, which is that of `x`.
 
+    Args:
+      name: the name of the public function, for messages.
+      x, indices, updates, dimension_numbers: as in `scatter`.
+
     Raises:
       TypeError: if the types are incompatible.
       ValueError: if the indices are not integers.
     """
-    check_indices("scatter", indices)
-    families.check_same_dtypes("scatter", (x, updates))
+    check_indices(name, indices)
+    families.check_same_dtypes(name, (x, updates))
     window, inserted, index_map, batching, index_batching = dimension_numbers
     rank = len(window) + indices.ndim - 1
     if updates.ndim != rank:
         raise TypeError(
-            f"scatter: `updates` must have {rank} axes, {len(window)} in update_window_dims and "
-            f"{indices.ndim - 1} for the indices, but has shape {updates.shape}"
+            f"{name}: `updates` must have rank {rank}, with {len(window)} axes in update_window_dims "
+            f"and {indices.ndim - 1} for the indices, but has shape {updates.shape}"
         )
-    check_axes("scatter", "update_window_dims", window, updates.ndim)
-    check_axes("scatter", "inserted_window_dims", inserted, x.ndim)
+    check_axes(name, "update_window_dims", window, updates.ndim)
+    check_axes(name, "inserted_window_dims", inserted, x.ndim)
     named = ("operand_batching_dims", batching)
-    check_disjoint("scatter", ("inserted_window_dims", inserted), named)
-    check_disjoint("scatter", ("scatter_dims_to_operand_dims", index_map), named)
-    check_batching("scatter", x, indices, batching, index_batching, "scatter_indices_batching_dims")
+    check_disjoint(name, ("inserted_window_dims", inserted), named)
+    check_disjoint(name, ("scatter_dims_to_operand_dims", index_map), named)
+    check_batching(name, x, indices, batching, index_batching, "scatter_indices_batching_dims")
     size = len(window) + len(inserted) + len(batching)
     if size != x.ndim:
         raise TypeError(
-            f"scatter: the operand has {x.ndim} axes, but update_window_dims, inserted_window_dims and "
+            f"{name}: the operand has {x.ndim} axes, but update_window_dims, inserted_window_dims and "
             f"operand_batching_dims together name {size} axes: {window}, {inserted}, "
             f"{batching}"
         )
-    check_index_map("scatter", "scatter_dims_to_operand_dims", index_map, x, indices)
-    _check_bounds(x, indices, updates, dimension_numbers)
+    check_index_map(name, "scatter_dims_to_operand_dims", index_map, x, indices)
+    _check_bounds(name, x, indices, updates, dimension_numbers)
     return x
 
 
 def _check_bounds(
-    x: ShapedArray, indices: ShapedArray, updates: ShapedArray, numbers: ScatterDimensionNumbers
+    name: str,
+    x: ShapedArray,
+    indices: ShapedArray,
+    updates: ShapedArray,
+    numbers: ScatterDimensionNumbers,
 ) -> None:
     """Raises TypeError if windows exceed the operand, or do not correspond to index vectors."""
     window = numbers.update_window_dims
@@ -125,7 +134,7 @@ def _check_bounds(
     for axis, bound in zip(window, bounds, strict=True):
         if updates.shape[axis] > bound:
             raise TypeError(
-                f"scatter: axis {axis} of the updates, of shape {updates.shape}, is an axis of the "
+                f"{name}: axis {axis} of the updates, of shape {updates.shape}, is an axis of the "
                 "window, which must not be longer than the corresponding axis of the operand, with "
                 f"{messages.counted(bound, 'element')}"
             )
@@ -133,7 +142,7 @@ def _check_bounds(
     for axis, extent in zip(batch_axes, indices.shape[:-1], strict=True):
         if updates.shape[axis] != extent:
             raise TypeError(
-                f"scatter: axis {axis} of the updates, of shape {updates.shape}, must be as long as "
+                f"{name}: axis {axis} of the updates, of shape {updates.shape}, must be as long as "
                 "the corresponding axis of the indices, which has "
                 f"{messages.counted(extent, 'element')}"
             )
@@ -181,7 +190,7 @@ def _declare(name: str, fn: str | None) -> Primitive:
     """
     prim = declare(name)
     prim.sharding(sharding_rules.scatter)
-    prim.abstract(_scatter_type)
+    prim.abstract(functools.partial(_scatter_type, name.replace("-", "_")))
 
     @prim.eager
     def eager_rule(

@@ -181,7 +181,9 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     n = shape_of(operand)[axis]
     wrapped = index + n if index < 0 else index
     if not 0 <= wrapped < n:
-        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {n}")
+        raise IndexError(
+            f"index_in_dim: index {index} is out of bounds for axis {axis} with size {n}"
+        )
     result = slice_in_dim(operand, wrapped, wrapped + 1, 1, axis)
     return result if keepdims else squeeze(result, (axis,))
 

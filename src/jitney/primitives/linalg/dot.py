@@ -68,7 +68,7 @@ def _check_axes(
     if not all(0 <= a < aval.ndim for a in (*contracting, *batch)):
         raise TypeError(
             f"dot_general: {side}_batch {batch} and {side}_contracting {contracting} must name axes of "
-            f"{side}: {aval.str_short()}, from 0 to {aval.ndim - 1}"
+            f"{side}, {aval.str_short()}, which has {messages.axes_of_rank(aval.ndim)}"
         )
     for kind, axes in (("batch", batch), ("contracting", contracting)):
         if len(set(axes)) != len(axes):

@@ -249,7 +249,11 @@ def _lu_pivots_to_permutation_abstract(
     pivots: ShapedArray, *, permutation_size: int
 ) -> ShapedArray:
     families.check_dtype("lu_pivots_to_permutation", pivots.dtype, families.INTEGER)
-    if not pivots.shape or permutation_size < pivots.shape[-1]:
+    if not pivots.shape:
+        raise ValueError(
+            "lu_pivots_to_permutation: `pivots` must have at least one axis, but has none"
+        )
+    if permutation_size < pivots.shape[-1]:
         raise ValueError(
             f"lu_pivots_to_permutation: `permutation_size` must be at least the number of pivots, "
             f"but is {permutation_size} for pivots of shape {pivots.shape}"
@@ -610,7 +614,8 @@ def _cholesky_update_abstract(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     _, n = square("cholesky_update", r)
     if w.shape[-1:] != (n,):
         raise ValueError(
-            f"cholesky_update: the shapes of matrix and `w` do not match: {r.shape} and {w.shape}"
+            f"cholesky_update: the last axis of `w` must have size {n}, as the matrix has shape "
+            f"{r.shape}, but `w` has shape {w.shape}"
         )
     if w.dtype != r.dtype:
         raise TypeError(

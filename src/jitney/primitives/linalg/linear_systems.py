@@ -195,7 +195,8 @@ def _ormqr_abstract(
     families.check_same_dtypes("ormqr", (a, taus, c))
     if a.shape[-2] != c.shape[-2 if left else -1]:
         raise ValueError(
-            f"ormqr: the shapes of `a` and `c` are incompatible: {a.shape} and {c.shape}"
+            f"ormqr: with {left=}, `c` must have as many {'rows' if left else 'columns'} as `a` has "
+            f"rows, but their shapes are {c.shape} and {a.shape}"
         )
     return shaped_array(c.shape, c.dtype)
 

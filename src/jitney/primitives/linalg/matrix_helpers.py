@@ -67,8 +67,8 @@ def adjoint(x: Value) -> Array:
     return conj(transpose(x))
 
 
-def symmetrize(x: Value) -> Array:
-    """Computes (x + x^H) / 2.
+def symmetrize(x: Value, function: str = "symmetrize") -> Array:
+    """Computes (x + x^H) / 2; `function` is the name of the public function, for messages.
 
     Raises:
       ValueError: if the matrices are not square.
@@ -77,7 +77,8 @@ def symmetrize(x: Value) -> Array:
     if len(shape) < 2 or shape[-1] != shape[-2]:
         transposed = (*shape[:-2], *shape[:-3:-1])
         raise ValueError(
-            f"the operand must contain square matrices, but has shape {shape}, transposed {transposed}"
+            f"{function}: the operand must contain square matrices, but has shape {shape}, transposed "
+            f"{transposed}"
         )
     return binary.div(binary.add(x, adjoint(x)), const(x, 2))
 

@@ -326,20 +326,22 @@ reduce_scatter_p.communication(communication.of_collective)
 
 
 def _scattered(
-    shape: Shape, *, scatter_dimension: int, axis_size: int, tiled: bool, **_: Any
-) -> Shape:
+    shape: Shape, *, scatter_dimension: int, axis_size: int, tiled: bool,
+    function: str = "psum_scatter", **_: Any,
+) -> Shape:  # fmt: skip
     k = scatter_dimension
     n = shape[k]
     if tiled:
         if n % axis_size:
             raise ValueError(
-                f"tiled reduce_scatter: size {n} of scatter dimension {k} must be divisible by the "
-                f"axis size {axis_size}"
+                f"{function}: with tiled=True, the size of axis {k} of an operand of shape {shape} "
+                f"must be a multiple of the number of participants, {axis_size}"
             )
         return (*shape[:k], n // axis_size, *shape[k + 1 :])
     if n != axis_size:
         raise ValueError(
-            f"reduce_scatter: size {n} of scatter dimension {k} must match the axis size {axis_size}"
+            f"{function}: the size of axis {k} of an operand of shape {shape} must be the number of "
+            f"participants, {axis_size}; with tiled=True, it can be a multiple of that number"
         )
     return (*shape[:k], *shape[k + 1 :])
 
@@ -471,7 +473,7 @@ def scattered_by(
     def one(leaf: Value) -> Array:
         value = as_value(leaf)
         k = canonical_axis(scatter_dimension, len(value.shape))
-        _scattered(value.shape, scatter_dimension=k, axis_size=size, tiled=tiled)
+        _scattered(value.shape, scatter_dimension=k, axis_size=size, tiled=tiled, function=function)
         if is_unreduced(value, names, function):
             if prim is not reduce_scatter_p:
                 raise NotImplementedError(

@@ -77,25 +77,26 @@ def _extents(shape: tuple[int, ...], params: dict[str, Any]) -> tuple[int, int]:
 
 @approx_top_k_p.abstract
 def _approx_top_k_abstract(x: ShapedArray, **params: Any) -> list[ShapedArray]:
+    name = "approx_max_k" if params["is_max_k"] else "approx_min_k"
     if x.ndim < 1:
-        raise TypeError(f"approx_top_k: the operand must not be a scalar, but is {x.str_short()}")
+        raise TypeError(f"{name}: the operand must not be a scalar, but is {x.str_short()}")
     if not dtypes.issubdtype(x.dtype, np.floating):
-        raise ValueError(f"approx_top_k: operand must have a floating dtype, got {x.str_short()}")
+        raise ValueError(f"{name}: the operand must be floating, but is {x.str_short()}")
     k, recall = params["k"], params["recall_target"]
     size = params["reduction_input_size_override"]
     axis = canonical_axis(params["reduction_dimension"], x.ndim)
     n = x.shape[axis]
     if not 0 <= k <= n:
         raise ValueError(
-            f"approx_top_k: `k` must be between 0 and {n}, the size of the reduced axis, but is {k}"
+            f"{name}: `k` must be between 0 and {n}, the size of the reduced axis, but is {k}"
         )
     if not 0 < recall <= 1:
         raise ValueError(
-            f"approx_top_k: `recall_target` must be greater than 0 and at most 1, but is {recall}"
+            f"{name}: `recall_target` must be greater than 0 and at most 1, but is {recall}"
         )
     if 0 <= size < n:
         raise ValueError(
-            f"approx_top_k: reduction_input_size_override must be -1 or at least {n}, got {size}"
+            f"{name}: `reduction_input_size_override` must be negative or at least {n}, but is {size}"
         )
     axis, extent = _extents(x.shape, params)
     shape = (*x.shape[:axis], extent, *x.shape[axis + 1 :])

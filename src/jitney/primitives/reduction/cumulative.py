@@ -66,8 +66,9 @@ def _cumulative(
         if axis >= x.ndim:
             raise ValueError(f"{name}: an operand of shape {x.shape} has no axis {axis}")
         if not families.is_accepted(x.dtype, accepts):
+            kinds = "numeric" if accepts is families.NUMERIC else families.names(accepts)
             raise TypeError(
-                f"{name}: the operand must be numeric, but is {dtypes.long_name(x.dtype)}"
+                f"{name}: the operand must be {kinds}, but is {dtypes.long_name(x.dtype)}"
             )
         return x
 

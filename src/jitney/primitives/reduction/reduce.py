@@ -10,6 +10,7 @@ import numpy as np
 
 from jitney.compiler import lower as lowering
 from jitney.compiler.reference import reduction
+from jitney.core.messages import messages
 from jitney.core.program import text
 from jitney.core.program.evaluate import eval_jaxpr
 from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn, Var
@@ -52,12 +53,15 @@ Axes = tuple[int, ...]
 _Tree = TypeVar("_Tree")  # a pytree of arrays
 
 
-def _check_axes(axes: Axes, x: ShapedArray) -> None:
+def _check_axes(function: str, parameter: str, axes: Axes, x: ShapedArray) -> None:
     if len(set(axes)) != len(axes):
-        raise ValueError(f"an axis can be reduced only once, but `axes` is {axes}")
+        raise ValueError(
+            f"{function}: an axis can be reduced only once, but `{parameter}` is {axes}"
+        )
     if not all(0 <= a < x.ndim for a in axes):
         raise ValueError(
-            f"the reduced axes of {x.str_short()} must be from 0 to {x.ndim - 1}, but are {axes}"
+            f"{function}: `{parameter}` must name axes of the operand, {x.str_short()}, which has "
+            f"{messages.axes_of_rank(x.ndim)}, but is {axes}"
         )
 
 
@@ -120,7 +124,7 @@ def _monoid(
                 f"reduce_{fn}: the operand must contain booleans or integers, but is "
                 f"{dtypes.long_name(x.dtype)}"
             )
-        _check_axes(axes, x)
+        _check_axes(name, "axes", axes, x)
         if not families.is_accepted(x.dtype, accepts):
             kinds = "numeric" if accepts == families.NUMERIC else "numeric or boolean"
             raise TypeError(
@@ -244,16 +248,14 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, ArgExtremeF
         (axis,) = axes
         if not 0 <= axis < x.ndim:
             raise ValueError(
-                f"argmin, argmax: `axis` must be from 0 to {x.ndim - 1} for an operand of shape "
-                f"{x.shape}, but is {axis}"
+                f"{name}: `axis` must name an axis of the operand, of shape {x.shape}, which has "
+                f"{messages.axes_of_rank(x.ndim)}, but is {axis}"
             )
         if x.shape[axis] < 1:
-            raise ValueError(
-                f"argmin, argmax: an operand of shape {x.shape} has no elements along {axis=}"
-            )
+            raise ValueError(f"{name}: an operand of shape {x.shape} has no elements along {axis=}")
         if not dtypes.issubdtype(index_dtype, np.integer):
             raise TypeError(
-                "argmin, argmax: `index_dtype` must be an integer dtype, but is "
+                f"{name}: `index_dtype` must be an integer dtype, but is "
                 f"{dtypes.long_name(index_dtype)}"
             )
         families.check_dtype("gt" if kind == "max" else "lt", x.dtype, families.ORDERED, 0)
@@ -318,7 +320,7 @@ def _reduce_abstract(
         raise ValueError(
             f"lax.reduce: operands must have the same shape, got {[x.shape for x in operands]}"
         )
-    _check_axes(dimensions, operands[0])
+    _check_axes("lax.reduce", "dimensions", dimensions, operands[0])
     outs: list[Any] = jaxpr.out_avals
     out_types = [(a.shape, a.dtype) for a in outs]
     wanted = [(i.shape, i.dtype) for i in inits]

@@ -353,7 +353,8 @@ def _select_and_gather_add_transpose(
         return [Zero(t.aval.to_cotangent_aval()), None]
     if any(d != 1 for d in window_dilation):
         raise NotImplementedError(
-            "reverse-mode derivatives of extrema over windows are defined only without dilation"
+            "reverse-mode derivatives of extrema over windows are defined only for windows without "
+            f"dilation, but window_dilation is {window_dilation}"
         )
     if all(d == 1 for d in base_dilation):
         return [select_and_scatter_add_p.bind(ct, x, **params), None]

@@ -209,6 +209,10 @@ def _position(item: object, extent: int) -> Entry:
     if position is None:
         return item
     if not -extent <= position < extent:
+        if not extent:
+            raise ValueError(
+                f"an axis of size 0 of a Ref has no elements, but the index is {position}"
+            )
         raise ValueError(
             f"an index of a Ref must be from {-extent} to {extent - 1}, as the axis has size {extent}, "
             f"but is {position}"

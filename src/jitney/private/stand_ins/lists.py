@@ -168,9 +168,9 @@ def canonicalize_axis(axis: SupportsIndex, num_dims: int) -> int:
     """
     position = operator.index(axis)
     if not -num_dims <= position < num_dims:
+        axes = f"the axes {-num_dims} to {num_dims - 1}" if num_dims else "no axes"
         raise ValueError(
-            f"axis {position} is out of bounds: an array of {num_dims} dimensions has axes from "
-            f"{-num_dims} to {num_dims - 1}"
+            f"axis {position} is out of bounds: an array of rank {num_dims} has {axes}"
         )
     return position % num_dims
 

@@ -208,7 +208,7 @@ class ArrayImpl(NativeArray, Array):
         return placed
 
     def _hand_terms_to(self, x: ArrayImpl, place: NamedSharding) -> None:
-        """Attaches the per-device terms of `x`, this array with the unreduced sharding `place`."""
+        """Attaches its per-device terms to `x`, which is this array moved to `place`, unreduced."""
         new_terms = terms.of_array(self)
         if new_terms is None or terms.names_of_terms(self.placement) != terms.names_of_terms(place):
             new_terms = terms.spread(self._data(), self.placement, place)

@@ -201,7 +201,7 @@ class Client:
         """Serializes an executable to bytes.
 
         Raises:
-          ValueError: if its program calls Python functions of this process.
+          ValueError: if its program was not kept, or calls Python functions of this process.
         """
         return _executables[0].serialize(executable)
 

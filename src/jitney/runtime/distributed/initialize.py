@@ -95,7 +95,7 @@ def initialize(
         same in all processes.
       num_processes: the number of processes; if given, it must be the number that MPI reports.
       process_id: the number of this process; if given, it must be its MPI rank.
-      local_device_ids: the numbers of the devices of this process that it uses, of as many as the
+      local_device_ids: the numbers of the devices that this process uses, among those that the
         settings specify; by default all.
       cluster_detection_method: "mpi4py", or None for the same.
       initialization_timeout, heartbeat_timeout_seconds, shutdown_timeout_seconds,
@@ -193,8 +193,8 @@ def _be_alone(
     if num_processes != 1 or process_id not in (None, 0):
         raise ValueError(
             f"jax.distributed.initialize: process_id={process_id} of "
-            f"num_processes={num_processes}: process_id must be at least 0, and less than "
-            "num_processes"
+            f"num_processes={num_processes}: num_processes must be at least 1, and process_id must "
+            "be at least 0 and less than num_processes"
         )
 
 
