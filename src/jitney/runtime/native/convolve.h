@@ -1,19 +1,19 @@
-/* Convolutions by register tiles: no array of patches, neither of the image nor of a row.
+/* Convolutions by register tiles, without an array of patches of the image or of its rows.
 
-   Two functions of the form of a kernel, `int32_t f(void *call, void **slots, int64_t begin, int64_t
-   end)`, which cannot fail, so that the call is nothing to them:
+   The two functions have the signature of a kernel, `int32_t f(void *call, void **slots, int64_t begin,
+   int64_t end)`. They cannot fail, so they do not use the call:
 
      forward   out[n, o, f] = sum over k, c of x[n, o * stride + k * dilation - low, c] * w[k, c, f]
      filter    out[i, k, c, f] = sum over the rows (n, o) of part i of
                                  x[n, o * dilation + k * stride - low, c] * w[n, o, f]
 
-   o and k stand for three axes of space, of which leading ones may have the extent 1. Features come
-   last, so that a vector holds neighboring features of the result. A tile is some rows of the result
-   (pixels in `forward`, channels of x in `filter`) by one or two vectors; it stays in registers while
-   its sums are formed: each element of x is loaded once for both vectors, and each vector of w once for
-   all rows. `forward` takes w in panels, JT_PANEL_ROW bytes of features after each other, with zeros after
-   the last feature; it copies the rows of an image that padding cuts to a few lines of the cache, with
-   zeros around them.
+   o and k stand for three spatial axes, of which leading ones may have the extent 1. Features come
+   last, so that a vector contains neighboring features of the result. A tile consists of some rows of
+   the result (pixels in `forward`, channels of x in `filter`) by one or two vectors. It stays in
+   registers while its sums are computed: each element of x is loaded once for both vectors, and each
+   vector of w once for all rows. `forward` takes w in panels of JT_PANEL_ROW bytes of consecutive
+   features, with zeros after the last feature. It copies the rows of an image that overlap the padding
+   to some lines in the cache, with zeros around them.
 
    The code is compiled for each type of elements and each set of instructions (`convolve_type.h`). */
 

@@ -13,10 +13,9 @@ typedef struct {
     const T *a, *b;
 } NAME(run);
 
-/* c[m, :] (+)= sum over runs and k < length of a[m * row + k * step] * b[k * pitch + :]
-
-   for m < `rows`, and `vectors` vectors, of which the first `columns` elements are stored. `rows` and
-   `vectors` are constants where this is expanded, so that the sums are in registers. */
+/* Computes c[m, :] (+)= the sum over runs and k < length of a[m * row + k * step] * b[k * pitch + :],
+   for m < `rows` and `vectors` vectors, of which the first `columns` elements are stored. `rows` and
+   `vectors` are constants where this function is inlined, so that the sums are in registers. */
 JT_INLINE TARGET void NAME(tile)(const int rows, const int vectors, const NAME(run) * runs, int64_t n_runs,
                                  int64_t length, int64_t row, int64_t step, int64_t pitch, T *c,
                                  int64_t c_row, int64_t columns, int adds) {

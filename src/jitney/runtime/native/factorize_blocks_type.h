@@ -1,11 +1,12 @@
 /* Factors of matrices by blocks, in place and by rows, for one type of elements T and one set of
    instructions; included by `factorize_own_type.h`.
 
-   LU and Cholesky factorizations by recursion (Toledo, SIAM J. Matrix Anal. Appl. 18 (1997),
-   1065-1081; Gustavson, IBM J. Res. Dev. 41 (1997), 737-755): the first half of the columns, what it
-   changes of the others, the second half. All but blocks of WIDTH columns is products of matrices, which
-   BLAS computes, and the call's threads divide. Within blocks, elements of a vector belong to different
-   columns of a right side, or rows of a matrix, so sums are formed in the order of textbooks. */
+   LU and Cholesky factorizations are recursive (Toledo, SIAM J. Matrix Anal. Appl. 18 (1997),
+   1065-1081; Gustavson, IBM J. Res. Dev. 41 (1997), 737-755): they factorize the first half of the
+   columns, update the second half, and factorize that. Except for blocks of WIDTH columns, the
+   computation consists of products of matrices, which BLAS computes and the call's threads divide.
+   Within blocks, the elements of a vector belong to different columns of a right side, or rows of a
+   matrix, so that sums are formed in the usual order. */
 
 #define WIDTH JT_BLOCK_COLUMNS
 
@@ -90,9 +91,9 @@ static void NAME(exchange)(T *a, int lda, int columns, int count, const int32_t 
     }
 }
 
-/* LU factors of at most WIDTH columns; pivots from 0. They are computed in rows of WIDTH elements that lie
-   together: rows of a large matrix are pages apart. The next pivot is sought in a column when its
-   elements are changed last. */
+/* Computes LU factors of at most WIDTH columns, with pivots that are counted from 0. The columns are
+   copied to adjacent rows of WIDTH elements, because rows of a large matrix are pages apart. The next
+   pivot is determined when the elements of its column are changed for the last time. */
 static TARGET void NAME(lu_block)(jt_task *task, int m, int n, T *a, int lda, int32_t *pivots) {
     enum { PARTS = WIDTH / LANES };
     NAME(vector) *rows = task->room;
@@ -139,7 +140,8 @@ static TARGET void NAME(lu_block)(jt_task *task, int m, int n, T *a, int lda, in
     for (int i = 0; i < m; i++) memcpy(a + i * (int64_t)lda, rows + i * (int64_t)PARTS, sizeof(T) * n);
 }
 
-/* LU factors of a (m x n) with the largest element of a column as its pivot; pivots from 0. */
+/* Computes LU factors of a (m x n), with the largest element of a column as its pivot; pivots are
+   counted from 0. */
 static void NAME(lu)(jt_task *task, int m, int n, void *matrix, int lda, int32_t *pivots) {
     T *a = matrix;
     int count = jt_least(m, n), left = count <= WIDTH ? count : jt_half(count, WIDTH);
@@ -213,7 +215,7 @@ static int32_t NAME(rows_less_square)(jt_call *call, void *data, int64_t begin, 
     T one = 1, minus = -1;
     for (int64_t part = begin; part < end; part++) {
         int64_t blocks = (p->m + p->rows - 1) / p->rows;
-        int first = (int)((blocks - 1 - part) * p->rows); /* the longest rows first */
+        int first = (int)((blocks - 1 - part) * p->rows); /* the longest rows come first */
         int rows = jt_least((int)p->rows, p->m - first);
         T *c = p->c + first * (int64_t)p->ldc;
         const T *a = p->a + first * (int64_t)p->lda;

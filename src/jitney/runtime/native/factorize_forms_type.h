@@ -1,7 +1,8 @@
 /* Products with reflections, and the forms by which eigenvalues are found: a part of factorize_type.h. */
 
-/* {m, n, columns of the vectors, factors, Q is at the left, transposed (conjugate)}; the vectors, their
-   factors, c (m x n), the product. */
+/* Multiplies by Q. {m, n, columns of the vectors, number of factors, whether Q is at the left, whether
+   it is (conjugate) transposed}; the vectors of the reflections, their factors, c (m x n), the
+   product. */
 static int32_t NAME(ormqr)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int m = (int)sizes[0], n = (int)sizes[1], columns = (int)sizes[2], count = (int)sizes[3];
@@ -32,7 +33,8 @@ static int32_t NAME(ormqr)(jt_call *call, void **slots, int64_t begin, int64_t e
     return JT_SUCCEEDED;
 }
 
-/* {n}; x, H with the vectors below its subdiagonal, their factors. */
+/* Reduces x to Hessenberg form. {n}; x, H with the vectors of the reflections below its subdiagonal,
+   their factors. */
 static int32_t NAME(hessenberg)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     int n = (int)((const int64_t *)slots[0])[0], info = 0, query = -1, first = 1;
     int64_t all = n * (int64_t)n;
@@ -51,7 +53,8 @@ static int32_t NAME(hessenberg)(jt_call *call, void **slots, int64_t begin, int6
     return JT_SUCCEEDED;
 }
 
-/* {n, whether the lower triangle is read}; x, the vectors in its place, diagonal, off-diagonal, factors. */
+/* Reduces x to tridiagonal form. {n, whether the lower triangle is read}; x, the vectors of the
+   reflections in its place, the diagonal, the off-diagonal, the factors. */
 static int32_t NAME(tridiagonal)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int n = (int)sizes[0], info = 0, query = -1;
@@ -74,7 +77,7 @@ static int32_t NAME(tridiagonal)(jt_call *call, void **slots, int64_t begin, int
     return JT_SUCCEEDED;
 }
 
-/* {n, whether there are vectors}; x, its Schur form, the vectors. */
+/* Computes the Schur form. {n, whether vectors are computed}; x, its Schur form, the Schur vectors. */
 static int32_t NAME(schur)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int n = (int)sizes[0], has_vectors = sizes[1] != 0, info = 0, query = -1, chosen = 0;
@@ -121,7 +124,8 @@ static int32_t NAME(schur)(jt_call *call, void **slots, int64_t begin, int64_t e
 #else
 #define COMPLEX R _Complex
 
-/* Complex vectors, by rows, from columns of real ones: parts of a conjugate pair follow each other. */
+/* Copies real columns to complex vectors, by rows; the parts of a conjugate pair are consecutive
+   columns. */
 static void NAME(of_pairs)(const R *x, const R *imaginary, int n, COMPLEX *out) {
     for (int j = 0; j < n; j++) {
         int is_pair = imaginary[j] > 0 && j + 1 < n;
@@ -136,8 +140,9 @@ static void NAME(of_pairs)(const R *x, const R *imaginary, int n, COMPLEX *out) 
 }
 #endif
 
-/* Divides numbers whose largest is far from 1 by a power of two, and returns its exponent, 0 if they stay.
-   `geev` scales, too, but in some versions of LAPACK its eigenvalues are those of the scaled matrix. */
+/* If the largest of some numbers is far from 1, divides them by a power of two; returns its exponent,
+   or 0 if they are not divided. `geev` scales matrices as well, but in some versions of LAPACK it
+   returns the eigenvalues of the scaled matrix. */
 static int NAME(brought_near_one)(R *x, int64_t count) {
     const int far = sizeof(R) == 4 ? 30 : 400;
     R most = 0;
@@ -152,7 +157,8 @@ static int NAME(brought_near_one)(R *x, int64_t count) {
     return exponent;
 }
 
-/* {n, whether there are left and right vectors}; x, complex eigenvalues, these vectors in columns. */
+/* Computes eigenvalues of general matrices. {n, whether left and right eigenvectors are computed}; x,
+   complex eigenvalues, these eigenvectors in columns. */
 static int32_t NAME(eig)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int n = (int)sizes[0], has_left = sizes[1] != 0, has_right = sizes[2] != 0, info = 0, query = -1;

@@ -10,8 +10,9 @@
 #define LENGTH JT_LANE_ROWS
 #define SWEEPS 30 /* the limit; most matrices take six to nine */
 
-/* x as a[c][r]. With `up`, scaled by powers of two so that the largest element of a lane is about 1; `up`
-   takes it back. Lanes that have infinities or NaN are 0. Returns where all is finite. */
+/* Loads x as a[c][r]. If `up` is passed, lanes are scaled by powers of two so that their largest
+   element is about 1, and `up` receives the inverse factors. Lanes that contain infinities or NaN
+   become 0. Returns the lanes whose elements are all finite. */
 static TARGET NAME(mask) NAME(gathered)(int m, int n, int used, int is_turned, const T *x,
                                         NAME(vector) a[LENGTH][LENGTH], NAME(vector) * up) {
     const NAME(vector) zero = {0};
@@ -151,8 +152,8 @@ static TARGET int NAME(rotate)(int rows, int columns, int p, int q, NAME(vector)
     return 1;
 }
 
-/* Vectors `done` to `wanted` - 1, orthogonal to each other and to those before: what is left of the unit
-   vector that is furthest from their span, twice orthogonalized. */
+/* Computes vectors `done` to `wanted` - 1, orthogonal to each other and to the previous ones. Each is
+   the unit vector that is furthest from their span, orthogonalized twice. */
 static void NAME(complete)(int rows, int done, int wanted, T vectors[LENGTH][LENGTH]) {
     for (int j = done; j < wanted; j++) {
         T greatest = -1;

@@ -1,8 +1,7 @@
 /* Factorizations of our own for one type of elements T and one set of instructions; included by
-   `factorize_own_types.h`.
-
-   VECTOR is the number of bytes of a vector; TARGET makes the compiler use the instructions; NAME(name)
-   is unique. WHOLE is a whole number of the size of T, of which comparisons of vectors are. */
+   `factorize_own_types.h`. VECTOR is the number of bytes of a vector; TARGET makes the compiler use the
+   instructions; NAME(name) is unique. WHOLE is the integer type of the size of T, which comparisons of
+   vectors return. */
 
 typedef T NAME(vector) __attribute__((vector_size(VECTOR), aligned(VECTOR), may_alias));
 typedef T NAME(loose_vector) __attribute__((vector_size(VECTOR), aligned(sizeof(T)), may_alias));

@@ -54,7 +54,8 @@ static int NAME(asked)(const T *room) {
     return (int)(first + first * (R)0x1p-22) + 1;
 }
 
-/* {n}; x, factor. Reads the lower triangle. By rows the factor is the transpose of the upper one. */
+/* Computes Cholesky factors. {n}; x, the factor. Reads the lower triangle. The lower factor, stored by
+   rows, is the upper factor stored by columns. */
 static int32_t NAME(cholesky)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int n = (int)sizes[0], has_factor;
@@ -76,7 +77,7 @@ static int32_t NAME(cholesky)(jt_call *call, void **slots, int64_t begin, int64_
     return jt_task_end(&task);
 }
 
-/* Factors of x (m x n), and pivots from 0. */
+/* Computes the LU factors of x (m x n), with pivots that are counted from 0. */
 static void NAME(lu_of)(jt_task *task, const T *x, int m, int n, T *factors, int32_t *pivots) {
 #ifdef IS_COMPLEX
     int info = 0;
@@ -90,7 +91,7 @@ static void NAME(lu_of)(jt_task *task, const T *x, int m, int n, T *factors, int
 #endif
 }
 
-/* {m, n}; x, factors, pivots, permutation. */
+/* Computes LU factors. {m, n}; x, the factors, the pivots, the permutation. */
 static int32_t NAME(lu)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int m = (int)sizes[0], n = (int)sizes[1], count = jt_least(m, n);
@@ -110,7 +111,7 @@ static int32_t NAME(lu)(jt_call *call, void **slots, int64_t begin, int64_t end)
     return jt_task_end(&task);
 }
 
-/* {m, n}; x, R with the vectors below it, their factors. */
+/* Computes QR factors. {m, n}; x, R with the vectors of the reflections below it, their factors. */
 static int32_t NAME(geqrf)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int m = (int)sizes[0], n = (int)sizes[1], count = jt_least(m, n), info = 0, query = -1;
@@ -129,7 +130,8 @@ static int32_t NAME(geqrf)(jt_call *call, void **slots, int64_t begin, int64_t e
     return JT_SUCCEEDED;
 }
 
-/* {m, n, vectors}; the vectors, their factors, the first columns of the product. */
+/* Multiplies reflections. {m, n, number of vectors}; the vectors, their factors, the first columns of
+   the product. */
 static int32_t NAME(householder_product)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int m = (int)sizes[0], n = (int)sizes[1], count = (int)sizes[2], info = 0, query = -1;
@@ -149,8 +151,9 @@ static int32_t NAME(householder_product)(jt_call *call, void **slots, int64_t be
     return JT_SUCCEEDED;
 }
 
-/* {m, n, columns of Q}; x, Q, R. Matrices that are not finite have NaN from the lanes of vectors; LAPACK
-   keeps the columns before. */
+/* Computes Q and R. {m, n, columns of Q}; x, Q, R. The code for small matrices returns NaN for those
+   that are not finite; LAPACK then factorizes these, as it computes the columns before the first
+   NaN. */
 static int32_t NAME(qr)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int m = (int)sizes[0], n = (int)sizes[1], width = (int)sizes[2], count = jt_least(m, n);
@@ -193,8 +196,9 @@ static int32_t NAME(qr)(jt_call *call, void **slots, int64_t begin, int64_t end)
     return JT_SUCCEEDED;
 }
 
-/* {n, whether the lower triangle is read, whether small real matrices go through the lanes of vectors}; x,
-   eigenvectors in columns, ascending eigenvalues. */
+/* Computes eigenvalues of symmetric matrices. {n, whether the lower triangle is read, whether small
+   real matrices are computed in lanes of vectors}; x, eigenvectors in columns, ascending
+   eigenvalues. */
 static int32_t NAME(eigh)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int n = (int)sizes[0], info = 0, query = -1, whole = 0, whole_room = 1, real_room = 0;
@@ -247,8 +251,9 @@ static int32_t NAME(eigh)(jt_call *call, void **slots, int64_t begin, int64_t en
     return status;
 }
 
-/* {m, n, columns of U, rows of V^H, whether small real matrices go through the lanes of vectors}, x,
-   descending singular values, U, V^H; the first only if the columns are -1. */
+/* Computes singular values. {m, n, columns of U, rows of V^H, whether small real matrices are computed
+   in lanes of vectors}; x, descending singular values, U, V^H. If the columns of U are -1, only the
+   singular values are computed. */
 static int32_t NAME(svd)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int m = (int)sizes[0], n = (int)sizes[1], width = (int)sizes[2], height = (int)sizes[3];

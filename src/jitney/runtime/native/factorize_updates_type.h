@@ -14,8 +14,9 @@ static void NAME(subtract)(T *x, int64_t i, int64_t j, T factor, int columns) {
     for (int c = 0; c < columns; c++) to[c] -= factor * from[c];
 }
 
-/* Gauss's elimination with exchanges of neighboring rows, as GTSV's, in `x`, which is the right side. U
-   has three diagonals. Pivots smaller than `least` become that, unless it is 0; 0 if one is 0. */
+/* Solves a system by Gaussian elimination with exchanges of neighboring rows, like GTSV; `x` is the
+   right side, and becomes the solution. U has three diagonals. Pivots smaller than `least` are replaced
+   by it, unless it is 0. Returns 0 if a pivot is 0. */
 static int NAME(eliminate)(int n, int columns, R least, const T *low, T *diagonal, T *up, T *second, T *x) {
     for (int i = 0; i < n; i++) {
         int has_next = i + 1 < n, is_exchanged = has_next && !(NAME(size)(diagonal[i]) >= NAME(size)(low[i]));
@@ -50,9 +51,10 @@ static int NAME(eliminate)(int n, int columns, R least, const T *low, T *diagona
     return 1;
 }
 
-/* {n, columns, whether pivots that are nearly 0 become a rounding error of the greatest element}; the
-   diagonals below, on and above the main one, each with n elements, of which the first of the first and
-   the last of the last do not count; right sides (n x columns), the solution. */
+/* Solves tridiagonal systems. {n, columns, whether pivots that are nearly 0 are replaced by a rounding
+   error of the largest element}; the diagonals below, on and above the main one, each with n elements,
+   of which the first one of the lower and the last one of the upper diagonal are not read; the right
+   sides (n x columns), the solution. */
 static int32_t NAME(tridiagonal_solve)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int n = (int)sizes[0], columns = (int)sizes[1];
@@ -91,7 +93,8 @@ static T NAME(length)(T x, T y) {
 #endif
 }
 
-/* {n}; an upper triangle R, a vector w, the upper triangle S with S^T S = R^T R + w w^T: by rotations. */
+/* Updates Cholesky factors by rotations. {n}; an upper triangle R, a vector w, the upper triangle S
+   with S^T S = R^T R + w w^T. */
 static int32_t NAME(cholesky_update)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     int n = (int)((const int64_t *)slots[0])[0];
     if (n == 0) return JT_SUCCEEDED;

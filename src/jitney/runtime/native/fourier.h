@@ -1,11 +1,11 @@
 /* Discrete Fourier transforms of many lines of an array, one line in each lane of vectors.
 
-   Three functions of the form of a kernel, `int32_t f(void *call, void **slots, int64_t begin, int64_t end)`,
-   which cannot fail, so that the call is nothing to them. An item of `lines` are some tiles; a tile are as
-   many lines as a line of the cache has numbers. The elements of a tile's lines are brought into memory of
-   its own, as vectors of the lines' elements; all factors of the length are done there, and the results go
-   where they belong. So an array is read once and written once, whichever axis is transformed, and the code
-   of a factor serves all lengths.
+   The three functions have the signature of a kernel, `int32_t f(void *call, void **slots, int64_t begin,
+   int64_t end)`. They cannot fail, so they do not use the call. An item of `lines` consists of several
+   tiles, and a tile of as many lines as a cache line has numbers. The elements of a tile's lines are
+   copied to a workspace, as vectors with one element of each line; all factors of the length are
+   processed there, and the results are copied to their places. So an array is read once and written
+   once, whichever axis is transformed, and the code of a factor serves all lengths.
 
    Complex numbers are transformed by decimation in frequency, as Stockham orders it; real numbers by
    decimation in time, with half of the spectrum kept, and back by the mirror image of that (Swarztrauber
@@ -59,9 +59,10 @@ typedef struct {
     int64_t radix[JT_RADICES];
 } jt_fourier;
 
-/* Transforms of lines, each of which is a matrix, by two jobs: the first leaves parts of `between` numbers
-   each in memory of its own, the second reads these. A line has `from_numbers` numbers and gives
-   `to_numbers`, in each of its arrays; `in_item` lines are an item. */
+/* Transforms of lines, each of which is a matrix, by two jobs: the first one writes parts of `between`
+   numbers each to a workspace, which the second one reads. A line has `from_numbers` numbers in each
+   array of the operand, and `to_numbers` in each array of the result; an item consists of `in_item`
+   lines. */
 typedef struct {
     int64_t lines, in_item, from_numbers, to_numbers, between, room;
     jt_fourier first, second;
@@ -74,8 +75,8 @@ typedef struct {
     jt_fourier line, first, second;
 } jt_fourier_chirps;
 
-/* Arrays of a job: what is transformed (one, or two parts), the roots of unity of the length of passes, a
-   chirp and its spectrum, parts of factors, the result. */
+/* The arrays of a job: the operand (one array, or two for the parts), the roots of unity for the length
+   of the passes, a chirp and its spectrum, the parts of factors, and the result. */
 typedef struct {
     const jt_fourier *job;
     const void *from[2], *roots, *chirp, *spectrum, *factors[2];

@@ -87,7 +87,8 @@ JT_INLINE TARGET void NAME(turn)(V *a) {
 /* Reverses the order of the lanes. */
 JT_INLINE TARGET V NAME(backwards)(V v) { return JT_SHUFFLE(v, v, JT_BACKWARDS_MASK); }
 
-/* Complex numbers that lie side by side from `at` on: `scale` is 2 if their parts do, else 1. */
+/* Reads complex numbers that are adjacent from `at` on; `scale` is 2 if their parts are adjacent, too,
+   else 1. */
 JT_INLINE TARGET void NAME(get_parts)(const T *re, const T *im, int64_t scale, int64_t at, V *r, V *i) {
     if (scale == 1) {
         *r = NAME(get)(re + at);
@@ -182,7 +183,7 @@ static TARGET void NAME(rows_out)(T *to, int64_t scale, const NAME(where) * w, i
 }
 #endif
 
-/* `count` numbers of each line of a plane, to every `step`th vector. */
+/* Moves `count` numbers of each line of a plane to every `step`th vector. */
 static TARGET void NAME(plane_in)(const T *from, const NAME(where) * w, int64_t count, V *to,
                                   int64_t step) {
     if (w->after == 1) {
@@ -208,7 +209,8 @@ static TARGET void NAME(plane_out)(T *to, const NAME(where) * w, int64_t count, 
     }
 }
 
-/* `count` complex numbers of each line, parts side by side; exchanged if `flip`. */
+/* Reads `count` complex numbers of each line, whose parts are adjacent; exchanges the parts if
+   `flip`. */
 static TARGET void NAME(whole_in)(const T *from, const NAME(where) * w, int64_t count, C *to,
                                   int flip) {
     V *parts = (V *)to;

@@ -160,7 +160,8 @@ JT_INLINE TARGET void NAME(pass)(const int ip, int64_t ido, int64_t l1, const C 
         }
 }
 
-/* Of real numbers, of which `ip` transforms of `ido` elements become one of `ip` times as many. */
+/* Performs a pass over real numbers: `ip` transforms of `ido` elements become one of `ip` times as many
+   elements. */
 JT_INLINE TARGET void NAME(pass_of_real)(const int ip, int64_t ido, int64_t l1, const V *from, V *to,
                                          const T *roots) {
     int64_t m = ip * ido, step = ido * l1;

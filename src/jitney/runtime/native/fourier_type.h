@@ -15,8 +15,9 @@ typedef T NAME(vector);
 
 #include "fourier_moves_type.h"
 
-/* The place of element `e` of a line of a matrix in the half of a spectrum that is kept; whether its
-   conjugate is there, or (2) it stands for itself. A line is row `line / after % rows` of a matrix. */
+/* Returns the place of element `e` of a line of a matrix in the half of a spectrum that is kept. Sets
+   `is_conjugate` to 1 if its conjugate is stored there, to 2 if the element is its own counterpart,
+   else to 0. A line is row `line / after % rows` of a matrix. */
 JT_INLINE int64_t NAME(half_at)(const jt_fourier *job, int64_t after, int64_t line, int64_t e,
                                 int *is_conjugate) {
     int64_t all = job->columns * job->n, row = line / after % job->rows;
@@ -26,8 +27,9 @@ JT_INLINE int64_t NAME(half_at)(const jt_fourier *job, int64_t after, int64_t li
     return (line / after / job->rows * extent + k) * after + line % after;
 }
 
-/* How element `e` of a tile's lines lies there: 1 if all side by side, -1 if all conjugates so, in the
-   opposite order, else 0. `at` is the place of the first of them in memory. */
+/* Returns how the elements `e` of a tile's lines are stored there: 1 if all are adjacent, -1 if all of
+   their conjugates are adjacent in the opposite order, else 0. `at` receives the place of the first one
+   in memory. */
 JT_INLINE int NAME(half_order)(const jt_fourier *job, int64_t after, int64_t line, int64_t count, int64_t e,
                                int64_t *at) {
     int64_t all = job->columns * job->n, row = line % job->rows, extent = all / 2 + 1;
@@ -92,7 +94,8 @@ static TARGET void NAME(half_out)(const jt_fourier_arrays *a, int64_t line, int6
     }
 }
 
-/* Element e of each line times its root of unity. Those whose root is 1 stay what they are, infinities too. */
+/* Multiplies element e of each line by its root of unity. Elements whose root is 1 are unchanged, even
+   if they are infinite. */
 static TARGET void NAME(twist)(const jt_fourier_arrays *a, int64_t line, int64_t count, C *x) {
     const jt_fourier *job = a->job;
     const T *re = a->factors[0], *im = a->factors[1];
@@ -144,7 +147,8 @@ static TARGET void NAME(chirp_in)(const jt_fourier_arrays *a, C *x, C *y) {
     memset(y + n, 0, (job->chirped - n) * sizeof(C));
 }
 
-/* The transform of the operand becomes that of the result, parts exchanged: for the way back. */
+/* Replaces the transform of the operand by that of the result, with exchanged parts for the inverse
+   transform. */
 static TARGET void NAME(chirp_turn)(const jt_fourier_arrays *a, C *u) {
     const T *spectrum = a->spectrum;
     for (int64_t k = 0; k < a->job->chirped; k++) {

@@ -42,8 +42,8 @@ static int32_t NAME(move)(jt_call *call, void *data, int64_t begin, int64_t end)
     return JT_SUCCEEDED;
 }
 
-/* Sorts by insertion, if elements have to move by a few places on average at most; 1 if it has. Half
-   done it leaves equal keys in their order. */
+/* Sorts by insertion if elements have to move by at most a few places on average; returns 1 if it has
+   sorted. If it stops before the end, equal keys are still in their order. */
 static int NAME(insert)(E *x, int64_t n, int64_t moves) {
     for (int64_t i = 1; i < n; i++) {
         E e = x[i];
@@ -56,8 +56,8 @@ static int NAME(insert)(E *x, int64_t n, int64_t moves) {
     return 1;
 }
 
-/* Sorts few elements: runs by insertion, then merges, without branches that depend on keys. Elements are
-   at `*x` afterwards, which `*room` may have been. */
+/* Sorts few elements: sorts runs by insertion, then merges them, without branches that depend on keys.
+   The sorted elements are at `*x`, which may be exchanged with `*room`. */
 static void NAME(by_merging)(E **x, E **room, int64_t n) {
     for (int64_t i = 0; i < n; i += JT_RUN)
         NAME(insert)(*x + i, n - i < JT_RUN ? n - i : JT_RUN, INT64_MAX);
@@ -108,11 +108,12 @@ static int64_t NAME(place)(int64_t (*places)[JT_DIGITS], int64_t parts) {
     return most;
 }
 
-/* By the digits from bit `low` up to bit `high` of what keys are above `least`, one after the other in
-   parts that threads share. `x` and `room` change places with every digit. */
+/* Sorts by the digits from bit `low` to bit `high` of the differences of keys from `least`, one digit
+   after the other, in parts that threads share. `x` and `room` are exchanged with every digit. */
 static int32_t NAME(by_digits)(jt_call *call, E **x, E **room, int64_t n, int64_t parts, uint64_t least,
                                int low, int high, int64_t (*places)[JT_DIGITS]) {
-    /* One thread counts all digits at once: they do not depend on where elements are. */
+    /* A single thread counts all digits in one pass, as the counts do not depend on the order of
+       elements. */
     if (parts == 1) {
         switch ((high - low + JT_DIGIT_BITS - 1) / JT_DIGIT_BITS) {
         case 1: NAME(count_all)(*x, n, least, low, 1, places); break;
