@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from jitney.core.messages import messages
 from jitney.core.pytree import pytrees
 
 if TYPE_CHECKING:
@@ -38,9 +39,11 @@ def spread(what: str, flags: Flags, tree: PyTreeDef) -> list[bool]:
         )
     entries, children = [*pytrees.flatten_one_level(prefix)[0]], tree.children()
     if len(entries) != len(children) or pytrees.treedef_is_leaf(tree):
+        is_leaf = pytrees.treedef_is_leaf(tree) and tree.num_leaves == 1
+        there = "an argument is a leaf" if is_leaf else f"{tree} has {len(children)}"
         raise ValueError(
-            f"{what} has to be a tree prefix of the arguments, but {prefix!r} has {len(entries)} "
-            f"children where {tree} has {len(children)}"
+            f"{what} has to be a tree prefix of the arguments, but {prefix!r} has "
+            f"{messages.counted(len(entries), 'child')} where {there}"
         )
     return [
         flag

@@ -34,7 +34,7 @@ Operand = tuple[str, Type]
 """The label of an operand in messages, and its type."""
 
 # Irregular plurals: endings of the singular and of the plural.
-_PLURALS = (("axis", "axes"), ("index", "indices"), ("try", "tries"))
+_PLURALS = (("axis", "axes"), ("child", "children"), ("index", "indices"), ("try", "tries"))
 
 # Python syntax for operations, besides calls.
 _SYMBOLS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.AugAssign)

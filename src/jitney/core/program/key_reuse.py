@@ -189,7 +189,7 @@ def use_of_branches(branches: Sequence[ClosedJaxpr]) -> KeyUse:
 
 
 def use_of_rows(use: KeyUse, n_whole: int) -> KeyUse:
-    """Returns how a loop uses keys if an iteration reads one row of each but the first operands.
+    """Returns how a loop uses keys that reads one row of each later operand per iteration.
 
     Args:
       use: how an iteration uses keys.

@@ -32,7 +32,7 @@ class ShapeDtypeStruct:
       manual_axis_type: how values differ between devices along the manual axes of a `shard_map`.
 
     Raises:
-      ValueError: if the sharding needs an array of higher rank.
+      ValueError: if the dtype or a size is None, or the sharding needs an array of higher rank.
     """
 
     __slots__ = ("dtype", "format", "manual_axis_type", "shape", "weak_type")

@@ -387,6 +387,7 @@ class Config:
 
         Raises:
           AttributeError: if there is no option of that name.
+          RuntimeError: if the option cannot be set any longer.
           ValueError: if the value is not valid for the option.
         """
         if name in _added:

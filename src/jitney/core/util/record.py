@@ -118,8 +118,10 @@ def _general_init(
         values = {**defaults, **given, **kwargs}
         wrong = {*given} & {*kwargs} | {*names} ^ {*values}
         if wrong or len(args) > len(names):
-            what = ", ".join(sorted(wrong)) or f"{len(args)} values"
-            raise TypeError(f"{cls.__qualname__}() needs each of its fields once; wrong: {what}")
+            what = f"got {len(args)} values for {len(names)} fields"
+            if wrong:
+                what = f"missing, repeated or unknown: {', '.join(sorted(wrong))}"
+            raise TypeError(f"{cls.__qualname__}() needs each of its fields once; {what}")
         for name, value in values.items():
             value = value.make() if isinstance(value, _Factory) else value
             getattr(cls, name).__set__(self, value)

@@ -222,7 +222,7 @@ def _watch(size: str, epoll: str, *texts: str) -> None:
 
 
 def _after(seconds: float, left: set[int], living: select.poll) -> set[int]:
-    """Returns the processes in `left` that are alive after `seconds`, or earlier if none is."""
+    """Returns the processes in `left` that are alive after `seconds`; returns early if none is."""
     end = time.monotonic() + seconds
     while left and (remaining := end - time.monotonic()) > 0:
         for pidfd, _ in living.poll(1000 * remaining):
