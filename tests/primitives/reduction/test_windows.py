@@ -27,7 +27,9 @@ def test_padding_by_name(padding, want):
 
 
 def test_what_is_no_padding():
-    with pytest.raises(RuntimeError, match="must be 'VALID', 'SAME' or 'SAME_LOWER', but is FULL"):
+    with pytest.raises(
+        RuntimeError, match="must be 'VALID', 'SAME' or 'SAME_LOWER', but is 'FULL'"
+    ):
         padtype_to_pads((5,), (4,), (2,), "FULL")
     with pytest.raises(TypeError, match="takes the name of a padding"):
         padtype_to_pads((5,), (4,), (2,), [(0, 0)])

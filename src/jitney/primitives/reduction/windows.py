@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler.dims import dilated as dilated
+from jitney.core.messages import messages
 from jitney.core.symbolic.expressions import index, max_dim
 from jitney.core.tracing.primitive import Primitive, declare
 from jitney.core.types import dtypes
@@ -76,7 +77,9 @@ def padtype_to_pads(
         return [(0, 0)] * len(in_shape)
     if kind not in ("SAME", "SAME_LOWER"):
         raise RuntimeError(
-            f"padtype_to_pads: padding must be 'VALID', 'SAME' or 'SAME_LOWER', but is {padding}"
+            messages.at_expression(
+                f"`padding` must be 'VALID', 'SAME' or 'SAME_LOWER', but is {padding!r}"
+            )
         )
     out: list[tuple[int, int]] = []
     for n, w, s in zip(in_shape, window_shape, window_strides, strict=True):
