@@ -63,7 +63,7 @@ OTHERS = {
     "inspection/texts.py": {"_CODE_LINES"},
     "inspection/timeline.py": {"MOST_EVENTS"},
     "inspection/timing.py": {"_MOST_CALLS", "_LEAST_MEMORY"},
-    "inspection/values.py": {"_EXPRESSION", "_MOST_LOOKED_AT"},
+    "inspection/values.py": {"_EXPRESSION", "_DISTINCT", "_LONGEST", "_MOST_LOOKED_AT"},
     "numpy/einstein.py": {"_USUAL_EXTENT"},
     "primitives/elementwise/special.py": {"_STIRLING"},
     "private/stand_ins/callables.py": {"_CACHED"},
