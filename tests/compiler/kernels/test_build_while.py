@@ -72,6 +72,15 @@ def test_contractions_updates_and_bits_are_written_out():
     check(step, np.float32([[0, 1], [2, -1]]), np.float32([3, -2]), extents=())
 
 
+def test_padding_is_written_out():
+    def step(b, i, x, v):
+        inner = b.slice(v, (1,), (3,), (1,))
+        between = b.slice(b.pad(inner, x, (1,), (2,), (1,)), (1,), (4,), (1,))
+        return [b.apply("add", x, x), b.apply("add", between, b.pad(inner, x, (-1,), (2,), (0,)))]
+
+    check(step, np.float32(3), np.float32([1, 2, 4]), extents=())
+
+
 def test_long_carries_have_a_lane_for_each_row():
     n = COSTS.max_carried + 1
 
@@ -90,6 +99,55 @@ def test_rows_are_stored_in_place():
 
     kernel = check(step, np.float32(1.5), np.zeros(4, np.float32), in_place=[2], extents=())
     assert len(kernel.outputs) == 1 and len(kernel.loop.carries) == 2
+
+
+def test_an_iteration_reads_what_it_updates_in_place():
+    def step(b, i, x, out):
+        zero = b.constant(np.int32(0))
+        before = b.reshape(b.dynamic_slice(out, [zero], (1,)), ())
+        x = b.apply("add", x, before)
+        return [x, b.dynamic_update_slice(out, b.reshape(x, (1,)), [zero])]
+
+    check(step, np.float32(1.5), np.ones(4, np.float32), in_place=[2], extents=())
+
+
+def test_lanes_do_not_read_what_they_update_in_place():
+    n = COSTS.max_carried + 1
+
+    def step(b, i, x, out):
+        zero = b.constant(np.int32(0))
+        before = b.reshape(b.dynamic_slice(out, [i, zero], (1, n)), (n,))
+        return [
+            b.apply("add", x, before),
+            b.dynamic_update_slice(out, b.reshape(x, (1, n)), [i, zero]),
+        ]
+
+    _, node, _ = looped(step, np.ones(n, np.float32), np.ones((4, n), np.float32))
+    assert built(node, in_place=[2]) is None
+
+
+@pytest.mark.parametrize("fn", ["or", "and"])
+def test_a_loop_over_lanes_continues_while_any_lane_does(fn):
+    n = COSTS.max_carried + 1
+
+    def goes_on(b, x):
+        return b.apply("lt", x, b.full((n,), 10, F32))
+
+    def test(b, x):
+        return [b.reduce(goes_on(b, x), fn, (0,))]
+
+    def body(b, x):
+        return [b.apply("select", goes_on(b, x), b.apply("add", x, x), x)]
+
+    b = Builder()
+    start = b.parameter(0, TensorType((n,), F32))
+    types = [start.type]
+    node = b.while_(b.region(types, test), b.region(types, body), [start])[0].node
+    found = built(node)
+    if fn == "and":
+        assert found is None
+    else:
+        assert found is not None and found.kernel.extents == (n,)
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,22 @@ def test_lanes_must_be_independent(kernel, why):
             verify(kernel)
 
 
+def test_a_lane_that_has_ended_keeps_its_own_carry():
+    body = (
+        Carried(0, I32, True), Carried(1, I32, True), ir.Call("lt", (0, 1), BOOL),
+        ir.Call("add", (0, 1), I32), ir.Call("select", (2, 3, 0), I32),
+        ir.Call("select", (2, 3, 1), I32),
+    )  # fmt: skip
+    lanes = Affine(0, (1,))
+    slots = (Carry(0, 1, lanes, I32, True), Carry(2, 3, lanes, I32, True))
+    kept = ir.Kernel((4,), 0, (I32,) * 4, body, (), loop=While(slots, 2, (4, 5)))
+    assert dependent_lanes(kept, kept.loop) is None
+    for following in ((4, 4), (5, 5)):
+        changed = replace(kept, loop=replace(kept.loop, next_values=following))
+        why = dependent_lanes(changed, changed.loop)
+        assert why == "a lane changes after its loop has ended"
+
+
 def broken(change, **fields):
     kernel = loop(3, 5, *FROZEN)
     return replace(kernel, loop=replace(kernel.loop, **change), **fields)
