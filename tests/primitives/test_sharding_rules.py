@@ -164,6 +164,24 @@ def test_gathered_rows_keep_the_shardings_of_whole_axes():
     assert rules.gather(operation(rows, [(Y, N, X), (N, N)], (4, 8), **take)) == [(Y, X)]
 
 
+def test_scatters_keep_the_shardings_of_axes_that_windows_cover():
+    windows = types.SimpleNamespace(
+        inserted_window_dims=(0,),
+        operand_batching_dims=(),
+        update_window_dims=(1,),
+        scatter_dims_to_operand_dims=(0, 1),
+    )
+    shapes = [(6, 8), (3, 2), (3, 8)]
+    assert rules.scatter(operation(shapes, [(N, Y), N, N], (6, 8), dimension_numbers=windows)) == [
+        (N, Y)
+    ]
+    for spec, width in (((X, N), 8), ((N, Y), 4)):
+        shapes = [(6, 8), (3, 2), (3, width)]
+        writes = operation(shapes, [spec, N, N], (6, 8), dimension_numbers=windows)
+        with pytest.raises(ShardingTypeError, match="scatter writes along sharded axes"):
+            rules.scatter(writes)
+
+
 def test_a_mesh_axis_shards_one_factor_only():
     specs = [(X, N), (N, X), N, N]
     several = operation([(2, 4), (2, 4), (), ()], specs, (4,), (4,), dimensions=(0,), name="reduce")

@@ -56,6 +56,14 @@ def test_batches_along_another_axis():
     np.testing.assert_array_equal(got, np.hstack([FLAT[:3, None], X]))
 
 
+@pytest.mark.parametrize("batch", [0, 1])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_batches_beside_the_axis_of_a_stack(batch, axis):
+    got = jitney.vmap(lambda x: stack([x, 2 * x], axis), in_axes=batch)(X)
+    want = np.stack([X, 2 * X], 0) if batch else np.stack([X.T, 2 * X.T], 0)
+    np.testing.assert_array_equal(got, np.moveaxis(want, (2, 0), (0, axis + 1)))
+
+
 @pytest.mark.parametrize(
     ("call", "error", "match"),
     [

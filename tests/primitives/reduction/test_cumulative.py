@@ -41,6 +41,12 @@ def test_sums_of_exponentials_of_infinities():
     np.testing.assert_array_equal(cumlogsumexp(x), want)
 
 
+def test_tangents_after_an_infinity_are_those_of_the_infinity():
+    x, t = np.array([1, np.inf, 2], np.float32), np.array([3, 5, 7], np.float32)
+    _, got = jitney.jvp(cumlogsumexp, (x,), (t,))
+    np.testing.assert_array_equal(got, [3, 5, 5])
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 8])
 def test_a_scan_by_halves_keeps_the_order(n):
     """Affine maps x -> a x + b, whose composition does not commute."""
