@@ -13,6 +13,14 @@ define i64 @f(i64 %x) {
 """
 
 
+@pytest.fixture(autouse=True)
+def registered():
+    """Registers the target of the processor, as the engine does before it compiles."""
+    functions = binding.functions()
+    functions.InitializeNativeTarget()
+    functions.InitializeNativeAsmPrinter()
+
+
 @pytest.fixture
 def machine():
     target = host()
