@@ -26,16 +26,35 @@ def most_alive(found):
     return max([sum([n for a, z, _, n in found if a <= t < z]) for t in times], default=0)
 
 
-@given(lives)
-@settings(max_examples=200, deadline=None)
-def test_what_lives_at_once_lies_apart(lives):
-    found, top = placed(lives)
+def check_apart(found, top):
+    """Checks (first use, last use, offset, bytes) of buffers: none overlaps one that lives with it."""
     for i, (begin, end, at, n) in enumerate(found):
         assert at % memory.ALIGNMENT == 0 and at + n <= top
         for other_begin, other_end, other, m in found[:i]:
             together = other_begin < end and begin < other_end
             assert not together or at + n <= other or other + m <= at
     assert top >= most_alive(found)
+
+
+@given(lives)
+@settings(max_examples=200, deadline=None)
+def test_what_lives_at_once_lies_apart(lives):
+    check_apart(*placed(lives))
+
+
+@given(lives)
+@settings(max_examples=200, deadline=None)
+def test_what_is_placed_by_size_lies_apart(lives):
+    spans = [(begin, begin + n, -(-size // 64) * 64) for begin, n, size in sorted(lives)]
+    offsets, top = memory._by_size(spans)
+    check_apart([(*span[:2], at, span[2]) for span, at in zip(spans, offsets, strict=True)], top)
+
+
+def test_a_gap_that_is_too_small_is_skipped():
+    # The last lives with the second, at 10 KB, and with the third, at 0, but not with the first.
+    lives = [(0, 2, 10 * KB), (1, 5, 8 * KB), (3, 5, 7 * KB), (3, 5, 6 * KB)]
+    offsets, top = memory._by_size(lives)
+    check_apart([(*life[:2], at, life[2]) for life, at in zip(lives, offsets, strict=True)], top)
 
 
 @pytest.mark.parametrize("small", [0, 300])
