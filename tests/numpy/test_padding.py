@@ -11,6 +11,8 @@ X = np.array([[3, 1, 7], [9, 2, 4]], np.int32)
 MODES = [
     ("constant", {}), ("constant", {"constant_values": 5}),
     ("constant", {"constant_values": ((1, 2), (3, 4))}),
+    ("constant", {"constant_values": ((1, 2),)}), ("constant", {"constant_values": (1, 2)}),
+    ("linear_ramp", {"end_values": ((-3, 30),)}), ("linear_ramp", {"end_values": [8]}),
     ("edge", {}), ("linear_ramp", {"end_values": ((-3, 30), (0, 8))}),
     ("maximum", {}), ("maximum", {"stat_length": 1}), ("minimum", {"stat_length": (2, 1)}),
     ("mean", {}), ("median", {"stat_length": ((1, 2), (3, 2))}),

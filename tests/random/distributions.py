@@ -52,6 +52,10 @@ COUNTS = {
     "binomial_edges": lambda r, k: r.binomial(
         k, np.array([0, 5, -1, np.nan], F32)[:, None], np.array([0, 1, -0.1, np.nan], F32)
     ),
+    # The method changes above a mean of 10.
+    "binomial_of_mean_10": lambda r, k: r.binomial(
+        k, np.array([20, 40, 21], F32), np.array([0.5, 0.25, 0.5], F32), (60, 3)
+    ),
     "multinomial": lambda r, k: r.multinomial(k, 30, np.array([0.1, 0.2, 0.7, 0.0], F32)),
     "multinomial_batch": lambda r, k: r.multinomial(
         k, np.array([5.0, 900.0], F32), np.ones((2, 3), F32) / 3, dtype="int32"
@@ -61,6 +65,7 @@ COUNTS = {
     "categorical_without": lambda r, k: r.categorical(
         k, np.log(P), shape=(3,), replace=False
     ),
+    "categorical_repeated": lambda r, k: r.categorical(k, np.log(P)[None], shape=(4, 6)),
     "choice_axis": lambda r, k: r.choice(
         k, np.arange(12).reshape(3, 4), (2, 2), axis=1, p=np.array([0.1, 0.2, 0.3, 0.4], F32)
     ),
