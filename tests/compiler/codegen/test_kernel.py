@@ -25,6 +25,14 @@ KERNELS = {
   %5 = gt %3, %4 : bool
   store p2[i] <- %3 where %5
 }""",
+    # The condition is also true for what lanes past the end compute.
+    "guarded": """kernel k(p0: float32, p1: int32) for i < 37 {
+  %0 = load p0[i] : float32
+  %1 = float32 5.0
+  %2 = lt %0, %1 : bool
+  %3 = index i : int32
+  store p1[i] <- %3 where %2
+}""",
     "transposed": """kernel k(p0: float64, p1: float64, p2: float64) for i < 9, for j < 21 {
   %0 = load p0[i + j*9] : float64
   %1 = load p1[i] : float64
