@@ -87,6 +87,18 @@ def test_loops_of_python_functions_cover_each_index_once():
     assert (counts == 1).all()
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "float64"])
+@pytest.mark.parametrize("repeated", [(False, False), (True, False), (False, True), (True, True)])
+def test_threads_select_from_arrays_and_repeated_scalars(dtype, repeated):
+    n = 3 << 16
+    mask = np.arange(n) % 3 == 0
+    values = np.arange(n) // 3  # without the period of a part, in any dtype
+    cases = [values.astype(dtype), values[::-1].astype(dtype)]
+    x, y = (np.broadcast_to(c[5], n) if r else c for c, r in zip(cases, repeated, strict=True))
+    found = host_path.threads().select(mask, x, y)
+    np.testing.assert_array_equal(found, np.where(mask, x, y))
+
+
 def test_large_and_small_arrays_agree():
     x = jnp.asarray(RNG.normal(size=1 << 18).astype(np.float32))
     pieces = np.split(np.asarray(x), 1 << 6)
