@@ -49,6 +49,7 @@ OTHERS = {
     "core/settings/compile_progress.py": {"MANY_OPERATIONS", "_COLUMNS"},
     "core/tracing/leaks.py": {"_MAX_STEPS"},
     "core/program/text.py": {"WIDTH", "SHARING_THRESHOLD"},
+    "core/util/record.py": {"_WRITTEN_FIELDS"},
     "inspection/collect.py": {"_KEPT_BYTES"},
     "inspection/explain.py": {"_SHOWN_OPERATIONS", "_SHOWN_STORED"},
     "inspection/machine.py": {"_N", "_BYTES", "_TRIES"},
