@@ -140,14 +140,14 @@ def _nonzero_of_size(
     fill = fill_value if isinstance(fill_value, tuple) else (fill_value,) * a.ndim
     if len(fill) != a.ndim:
         raise ValueError(
-            f"{name}: `fill_value` must be a scalar, or a tuple of one index for each axis of an "
+            f"{name}: `fill_value` must be an index, or a tuple with one index for each axis of an "
             f"array of shape {a.shape}, but it is {fill}"
         )
     fill = tuple(0 if f is None else f for f in fill)
     if any(np.ndim(f) for f in fill):
         raise ValueError(
-            f"{name}: `fill_value` must be a scalar, or a tuple of one scalar for each axis, but it "
-            f"is {fill_value}"
+            f"{name}: `fill_value` must be an index, or a tuple with one index for each axis, but it is "
+            f"{fill_value}"
         )
     missing = compare.ge(iota(dtype, size), broadcast_to(sum_of(mask), (size,)))
     return tuple(where(missing, f, k) for f, k in zip(fill, indices, strict=True))

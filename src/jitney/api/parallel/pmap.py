@@ -331,7 +331,9 @@ class _Mapped:
             devices of this process than `size`, or is used in a nested `pmap`.
         """
         if get_abstract_mesh().manual_axes and self.devices is not None:
-            raise ValueError("Nested pmap with explicit devices argument.")
+            raise ValueError(
+                f"pmap of {self.name}: the option `devices` is only accepted by the outermost pmap"
+            )
         there = self.there()
         if self.is_over_processes() and size != len(there):  # only its own shards
             there = [device for device in there if device.is_addressable]

@@ -334,8 +334,8 @@ def _scattered(
     if tiled:
         if n % axis_size:
             raise ValueError(
-                f"{function}: with tiled=True, the size of axis {k} of an operand of shape {shape} "
-                f"must be a multiple of the number of participants, {axis_size}"
+                f"{function}: with tiled=True, the number of participants, {axis_size}, must divide "
+                f"the size of axis {k} of an operand of shape {shape}"
             )
         return (*shape[:k], n // axis_size, *shape[k + 1 :])
     if n != axis_size:
