@@ -146,8 +146,8 @@ def _nonzero_of_size(
     fill = tuple(0 if f is None else f for f in fill)
     if any(np.ndim(f) for f in fill):
         raise ValueError(
-            f"{name}: `fill_value` must be an index, or a tuple with one index for each axis, but it is "
-            f"{fill_value}"
+            f"{name}: `fill_value` must be an index, or a tuple with one index for each axis, but it "
+            f"is {fill_value}"
         )
     missing = compare.ge(iota(dtype, size), broadcast_to(sum_of(mask), (size,)))
     return tuple(where(missing, f, k) for f, k in zip(fill, indices, strict=True))
