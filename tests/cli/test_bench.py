@@ -94,6 +94,14 @@ def test_functions_that_are_jitted(name, program, capsys) -> None:
     assert capsys.readouterr().out.count("±") == 2
 
 
+def test_functions_of_other_arguments_get_a_cure(tmp_path, capsys) -> None:
+    path = tmp_path / "rows.py"
+    path.write_text("def rows(c):\n    return c.mean(axis=1)\n")
+    assert bench.main([str(path), "--function", "rows", "--sizes", "100"]) == 1
+    error = capsys.readouterr().err
+    assert "axis 1 is out of bounds" in error and "define a function make_arguments(size)" in error
+
+
 def test_what_numpy_does_not_have(program, capsys) -> None:
     assert bench.main([program, "--function", "normalized", "--sizes", "100"]) == 0
     out = capsys.readouterr().out

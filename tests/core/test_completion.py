@@ -73,7 +73,7 @@ CASES = [  # calls, beginning, rows
     (lambda: x.at[0].set(w), "x.at[0].set(w): ",
      ["  array   float32[3,4]  x", "  values  float32[5,6]  w"]),
     (lambda: jnp.linalg.inv(x), "jnp.linalg.inv(x): `a` must be square", ["  a  float32[3,4]  x"]),
-    (lambda: jnp.linalg.cholesky(x), "jnp.linalg.cholesky(x): the operand must contain square",
+    (lambda: jnp.linalg.cholesky(x), "jnp.linalg.cholesky(x): `a` must be square",
      ["  a  float32[3,4]  x"]),
     (lambda: jnp.mean(x, axis="rows"), 'jnp.mean(x, axis="rows"): `axis` must be an integer',
      ["  a  float32[3,4]  x"]),

@@ -100,7 +100,7 @@ def test_times_of_steps(function):
 
 def test_types_are_not_run():
     page = jax.explore(layer, jax.ShapeDtypeStruct(X.shape, X.dtype), W).html()
-    assert "Not measured: there are no arguments to run the function with." in page
+    assert "Not measured: no call has finished, and there are no arguments" in page
     assert "<table" not in page
 
 

@@ -212,7 +212,15 @@ class Contestant:
         """Creates arguments, calls the function for the first time, and returns the answer."""
         self.args, self.kwargs = arguments(self.function, self.program, size, self.contestant)
         begun = time.perf_counter()
-        result = self.function(*self.args, **self.kwargs)
+        try:
+            result = self.function(*self.args, **self.kwargs)
+        except Exception as error:
+            if callable(self.program.get("make_arguments")):
+                raise
+            raise Unable(
+                f"{_in_one_line(error)}. Each argument was a vector of {size} random numbers: for "
+                "others, define a function make_arguments(size) in the program that returns them"
+            ) from error
         first = time.perf_counter() - begun
         return {"first": first, "summary": self._summary(result), "calls": self._enough_calls()}
 

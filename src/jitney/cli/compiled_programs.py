@@ -36,11 +36,17 @@ def run_and_collect(
 def run_with_clocks(
     command: str, words: Sequence[str], function: str | None
 ) -> tuple[run.Ended, list[Run]]:
-    """Like `run_and_collect`, but returns the records of `collect.clocked_runs`."""
+    """Like `run_and_collect`, but returns the records of `collect.clocked_runs`.
+
+    If the program was interrupted, its functions are not run again: a call can take long.
+    """
     from jitney.inspection import collect
 
     with collect.clocked_runs() as runs:
         ended = run.run_to_end(words)
+    if isinstance(ended.error, KeyboardInterrupt):
+        for each in runs:
+            each.arguments = None
     selected = [each for each in runs if function in (None, each.module.name)]
     return _report_if_none(ended, selected, command, words, function), selected
 

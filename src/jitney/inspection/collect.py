@@ -59,12 +59,16 @@ def _compiling_users(
 
 @contextmanager
 def compiled_modules() -> Iterator[list[ir.Module]]:
-    """Collects the user's programs that are compiled, or loaded from disk, within the context."""
+    """Collects the user's programs that are compiled, or loaded from disk, within the context.
+
+    Programs whose compilation is interrupted or fails are left out.
+    """
     modules: list[ir.Module] = []
 
     def note(module: ir.Module, as_usual: Callable[[], CompiledProgram]) -> CompiledProgram:
+        compiled = as_usual()
         modules.append(module)
-        return as_usual()
+        return compiled
 
     with _compiling_users(note):
         yield modules
@@ -90,7 +94,8 @@ class Run:
 def clocked_runs() -> Iterator[list[Run]]:
     """Collects the user's programs compiled within the context, with clocks and arguments.
 
-    These programs bypass the persistent cache and are discarded when the context ends.
+    These programs bypass the persistent cache and are discarded when the context ends. Programs
+    whose compilation is interrupted or fails are left out.
     """
     from jitney.compiler import pipeline
     from jitney.compiler.plan import ir as plans
@@ -104,7 +109,6 @@ def clocked_runs() -> Iterator[list[Run]]:
     ) -> CompiledProgram:
         clocked = with_clocks(pipeline.plan(pipeline.optimize(module)))
         run = Run(module, clocked=clocked)
-        runs.append(run)
         types = clocked.plan.inputs
 
         def note(*values: np.ndarray) -> tuple[()]:
@@ -117,7 +121,9 @@ def clocked_runs() -> Iterator[list[Run]]:
             inputs = tuple([(plans.Buffer("input", t.nbytes, i), t) for i, t in enumerate(types)])
             look = plans.HostCall("look at the arguments", note, inputs, ())
             plan = replace(plan, steps=[look, *plan.steps])
-        return machine_code(plan)
+        compiled = machine_code(plan)
+        runs.append(run)
+        return compiled
 
     try:
         with _compiling_users(with_clocks_in_it):

@@ -132,7 +132,7 @@ def _explored(run: Run) -> _Explored:
             run.module,
             program,
             [],
-            "Not measured: there are no arguments to run the function with.",
+            "Not measured: no call has finished, and there are no arguments to run the function with.",
         )
     return _Explored(run.module, program, timing.timed(program, clocked, taken), how)
 

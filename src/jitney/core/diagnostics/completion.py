@@ -157,7 +157,7 @@ def _positional(
 
 # Modules in which to look for a name that another module lacks.
 _MODULES = ("numpy", "numpy.linalg", "numpy.fft", "nn", "lax", "random", "tree", "scipy.special",
-            "scipy.linalg", "experimental", "")  # fmt: skip
+            "scipy.linalg", "", "experimental")  # fmt: skip
 
 
 def _name_elsewhere(error: BaseException) -> str:
