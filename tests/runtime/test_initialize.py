@@ -54,7 +54,10 @@ def test_launchers_are_known_by_their_variables(monkeypatch, variable):
         (("a:1", None, None), "no MPI environment was found, so there is no process to join"),
         (("a:1", 2, 0), "no process of num_processes=2 to join"),
         ((None, 1, 0), "coordinator_address should be defined, with any value"),
-        (("a:1", 1, 1), "process_id=1 of num_processes=1: process_id must be at least 0"),
+        (
+            ("a:1", 1, 1),
+            "process_id=1 of num_processes=1: num_processes must be at least 1",
+        ),
     ],
 )
 def test_a_single_process(arguments, message):

@@ -179,7 +179,7 @@ class CostModel:
     column_bytes: int = threshold(1 << 20, small=128)
     column_grain: int = threshold(512, small=64)
 
-    # --- code of kernels (`codegen/kernel_key.py`) --------------------------------------------------
+    # --- code of kernels (`codegen/kernel_costs.py`) --------------------------------------------------
 
     lane_chunk: int = 64  # threads are assigned multiples of it, so that vectors are full
     shortest_vector: int = 4  # lanes; loops with fewer lanes are scalar

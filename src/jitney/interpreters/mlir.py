@@ -145,8 +145,8 @@ def emit_python_callback(
       partitioned: accepted for compatibility.
       sharding: accepted for compatibility.
 
-    Returns: (nodes of the results, `token`, an object that must be kept alive as long as the
-      program).
+    Returns: (nodes of the results, `token`, `callback`). JAX requires that the last one be kept
+      alive; here the program itself refers to it.
 
     Raises:
       JaxRuntimeError: when the program runs, if the callback raises an exception, or returns values

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from jitney.compiler.hlo.parse import ParseError
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Carried, Carry, While
 from jitney.compiler.kernels.parse import parse_kernel
@@ -78,3 +79,30 @@ def test_loops():
         kernel = replace(kernel, loop=replace(kernel.loop, trips=trips))
         parsed = parse_kernel("\n".join([head, *text[1:]]))
         assert ir.kernel_key(parsed) == ir.kernel_key(kernel)
+
+
+LOOP = """kernel k(p0: float32, p1: float32) for i < 4, while %2 {
+  carried 0 = p0[i] : float32 by lane
+  %0 = carried 0 : float32
+  %1 = neg %0 : float32
+  %2 = lt %0, %1 : bool
+  carried 0 <- %1
+  finally p1[i] <- carried 0
+}"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("  finally p1[i] <- carried 0\n", ""),
+        ("  carried 0 <- %1\n", ""),
+        (", while %2", ""),
+        ("finally p1[i]", "finally p1[i + 7]"),
+        ("<- carried 0", "<- carried 1"),
+        ("carried 0 = p0", "carried 1 = p0"),
+    ],
+)
+def test_loops_that_are_not_whole_are_rejected(old, new):
+    assert print_kernel(parse_kernel(LOOP), "k") == LOOP
+    with pytest.raises(ParseError):
+        parse_kernel(LOOP.replace(old, new))

@@ -4,6 +4,7 @@ import pytest
 
 from jitney.compiler.llvm import binding
 from jitney.compiler.llvm.target import host
+from jitney.core.settings import config
 
 ADDITION = """
 define i64 @f(i64 %x) {
@@ -43,6 +44,39 @@ def test_other_signatures_are_found(monkeypatch):
         binding.functions()
     monkeypatch.undo()
     binding.functions.cache_clear()
+
+
+def test_other_results_are_found(monkeypatch):
+    for name, result in (("GetBufferSize", (None,)), ("ContextCreate", (binding._INT,))):
+        signature = (*result, *binding.SIGNATURES[name][1:])
+        with monkeypatch.context() as changed:
+            changed.setattr(binding, "SIGNATURES", binding.SIGNATURES | {name: signature})
+            assert binding.differing_signatures() == [name]
+
+
+def test_a_missing_function_is_an_import_error(monkeypatch):
+    monkeypatch.setattr(binding, "SIGNATURES", binding.SIGNATURES | {"NoSuchFunction": (None,)})
+    binding.functions.cache_clear()
+    with pytest.raises(ImportError, match="NoSuchFunction"):
+        binding.functions()
+    monkeypatch.undo()
+    binding.functions.cache_clear()
+
+
+def test_the_verifier_runs_with_checks(machine):
+    invalid = """
+define i64 @f(i1 %c, i64 %x) {
+entry:
+  br i1 %c, label %left, label %right
+left:
+  %y = add i64 %x, 1
+  br label %right
+right:
+  ret i64 %y
+}
+"""
+    with config.enable_checks(True), pytest.raises(RuntimeError, match="does not dominate"):
+        machine.object(invalid)
 
 
 def test_known_versions_need_no_check():

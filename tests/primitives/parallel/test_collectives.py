@@ -226,7 +226,7 @@ def test_errors(error, f):
 
 def test_errors_of_extents():
     run = jitney.vmap(lambda v: jitney.lax.psum_scatter(v, "i"), axis_name="i")
-    with pytest.raises(ValueError, match="must match the axis size 4"):
+    with pytest.raises(ValueError, match="must be the number of participants, 4"):
         run(X)
     run = jitney.vmap(lambda v: jitney.lax.ppermute(v, "i", [(0, 1), (0, 2)]), axis_name="i")
     with pytest.raises(ValueError, match="unique"):

@@ -56,8 +56,8 @@ def checkpoint(
     Args:
       fun: a function of pytrees of arrays that returns a pytree of arrays.
       prevent_cse: whether to keep the compiler from merging the recomputation with the original
-        computation. A tuple has one entry for each argument: a boolean, or a pytree prefix of the
-        argument with boolean leaves.
+        computation. A tuple has one entry for each argument that is not static: a boolean, or a
+        pytree prefix of the argument with boolean leaves.
       policy: selects intermediate values that are stored nevertheless; see
         `jax.checkpoint_policies`.
       static_argnums: positions of arguments that are passed to `fun` untraced, such as flags that
@@ -155,8 +155,8 @@ def _flags_of_leaves(
     """
     if not isinstance(arg_flags, tuple | list):
         raise TypeError(
-            "checkpoint: `prevent_cse` must be a boolean, or a tuple with one for each argument, but "
-            f"is {arg_flags!r} of type {type(arg_flags)}"
+            "checkpoint: `prevent_cse` must be a boolean, or a tuple with one for each argument that "
+            f"is not static, but is {arg_flags!r} of type {type(arg_flags)}"
         )
     _, _, dynamic, by_name, _ = call.flatten(args, kwargs)
     signature = call.spec.signature

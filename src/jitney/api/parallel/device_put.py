@@ -108,8 +108,9 @@ def device_put(
     for place in pytrees.tree_leaves((device, src)):
         if not isinstance(place, _TARGETS) or place is MemorySpace.Any:
             raise ValueError(
-                "device_put: `device` and `src` must be None, a Device, a Sharding, the memory of a "
-                f"device or its host, or a pytree of these, but got {place}\n"
+                "device_put: `device` and `src` must be None, a Device, a Sharding, a PartitionSpec, "
+                "a Format, jax.memory.Space.Device or .Host, or a pytree of these, but got "
+                f"{place!r}\n"
                 f"Instead: {_device_meant(place)}"
             )
 

@@ -15,7 +15,7 @@ from jitney.compiler.codegen.transposed_blocks import TransposedBlocks
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.effort import called_functions
 from jitney.compiler.kernels.ir import Affine, Kernel
-from jitney.compiler.kernels.schedule import loop_order, schedule
+from jitney.compiler.kernels.schedule import indices, loop_order, schedule
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import Target
 from jitney.compiler.llvm.values import (
@@ -93,12 +93,7 @@ class StatementWriter:
 
     def _used_indices(self) -> list[Affine]:
         if self._indices is None:
-            kernel = self.kernel
-            used = [s.index for s in kernel.body if isinstance(s, ir.Load | ir.IndexValue)]
-            used += [o.index for o in kernel.outputs]
-            if kernel.loop is not None:
-                used += [carry.index for carry in kernel.loop.carries]
-            self._indices = list(dict.fromkeys(used))
+            self._indices = list(dict.fromkeys(indices(self.kernel)))
         return self._indices
 
     def _indices_of_vectors(self) -> set[Affine]:
@@ -306,10 +301,11 @@ class StatementWriter:
             self.store(o, self.value(o.value))
             self.mask, self._guarded = outside, False
             return
+        value = self.value(o.value)  # before the branch: later outputs can use it, too
         n = e.fresh()[1:]
         e.branch(condition, f"write.{n}", f"written.{n}", is_likely=True)
         e.label(f"write.{n}")
-        self.store(o, self.value(o.value))
+        self.store(o, value)
         e.jump(f"written.{n}")
         e.label(f"written.{n}")
 

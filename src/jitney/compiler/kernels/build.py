@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Generator, Hashable, Sequence
+from collections.abc import Callable, Generator, Hashable, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -121,7 +121,7 @@ class KernelBuilder:
       node: the node that is being computed, to which new statements and outputs are attributed.
     """
 
-    rules: dict[type, _Rule]  # set below, after the definitions of the rules
+    rules: MutableMapping[type, _Rule]  # set below, after the definitions of the rules
 
     def __init__(
         self,

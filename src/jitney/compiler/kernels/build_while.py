@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import ChainMap
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -214,8 +215,7 @@ def _project(k: WhileBuilder, node: hlo.Project, index: Index) -> Steps:
     return (yield node.node.args[node.index], index)
 
 
-WhileBuilder.rules = {
-    **build.KernelBuilder.rules,
+_RULES: dict[type[hlo.Node], Any] = {
     hlo.Parameter: _parameter,
     hlo.Dot: _dot,
     hlo.Concatenate: _concatenate,
@@ -224,6 +224,8 @@ WhileBuilder.rules = {
     hlo.Project: _project,
     hlo.Bitcast: _bitcast,
 }
+# A view of both tables: nodes can be added to the first one later.
+WhileBuilder.rules = ChainMap(_RULES, build.KernelBuilder.rules)
 
 
 # --- from While nodes to kernels -----------------------------------------------------------------
@@ -332,7 +334,7 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
     kernel = Kernel(extents, 0, tuple(dtypes), tuple(k.body), tuple(k.outputs), loop=loop)
     conflict = dependent_lanes(kernel, loop)
     if conflict is not None:
-        raise NotScalarizedError(conflict)
+        raise NotScalarizedError(conflict[1])
     return BuiltWhile(kernel, k.params)
 
 

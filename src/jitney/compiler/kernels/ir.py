@@ -38,12 +38,15 @@ Constraints (the verifier's identifiers):
     K6  the condition of a store is a predicate
     K7  factors have the dtype of their values, and only sums have factors
 
-Further constraints of kernels with a loop (`kernels/while_analysis.py` checks L2 and L3):
+Further constraints of kernels with a loop (`kernels/while_analysis.py` checks L2, L3 and a part of L6):
     L1  the condition is a predicate, and the next value of every carry has its dtype
     L2  if the condition differs between lanes, the carries of a lane are frozen once it is false
     L3  the next value of a carry that is uniform across lanes is uniform as well
     L4  there is at most one axis, nothing is reduced, and stores have no condition
     L5  carried statements refer to carries of the loop, and have their types
+    L6  lanes write to different elements, at positions that do not depend on values that differ
+        between lanes, and read no buffer that they store to; carries that differ between lanes have
+        an element for each lane, and others have one
 """
 
 from __future__ import annotations
@@ -230,8 +233,9 @@ class Kernel:
 
     @property
     def points(self) -> int:
-        """The number of times that the body runs, given an assumed trip count of the loop."""
-        n = 1 if self.loop is None else COSTS.loop_trips
+        """The number of times that the body runs; an unknown trip count of the loop is assumed."""
+        trips = 1 if self.loop is None else self.loop.trips
+        n = COSTS.loop_trips if trips is None else max(trips, 1)
         for extent in self.extents:
             n *= extent
         return n
@@ -241,9 +245,9 @@ def statement_key(s: Statement) -> tuple[object, ...]:
     """Returns a key that is equal for statements that compute the same value."""
     match s:
         case Const():
-            return ("number", s.dtype, s.value.tobytes())
+            return ("const", s.dtype, s.value.tobytes())
         case IndexValue():
-            return ("position", s.index, s.dtype)
+            return ("index", s.index, s.dtype)
         case Load():
             return ("load", s.param, s.index, s.dtype)
         case Call():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,9 +16,9 @@ from jitney.compiler.tensor_type import parse_dtype
 _HEAD = re.compile(r"kernel (\S+?)\((.*?)\)(.*) \{")
 _AXIS = re.compile(r"(for|reduce) (\w+) < (\d+)")
 _WHILE = re.compile(r"while %(\d+)(?: \((\d+) trips\))?")
-_CARRIED = re.compile(r"carried \d+ = p(\d+)\[(.*)\] : (\w+)( by lane)?")
-_NEXT = re.compile(r"carried \d+ <- %(\d+)")
-_FINALLY = re.compile(r"finally p(\d+)\[.*\] <- carried \d+")
+_CARRIED = re.compile(r"carried (\d+) = p(\d+)\[(.*)\] : (\w+)( by lane)?")
+_NEXT = re.compile(r"carried (\d+) <- %(\d+)")
+_FINALLY = re.compile(r"finally p(\d+)\[(.*)\] <- carried (\d+)")
 _TERM = re.compile(r"(%?-?\w+)(?:\*(-?\d+))?")
 
 
@@ -40,6 +41,9 @@ def parse_kernel(source: str) -> ir.Kernel:
         except (ValueError, KeyError, IndexError, TypeError) as error:
             raise ParseError(f"line {number}: {line.strip()!r}: {error}") from error
     loop = _WHILE.search(head[3])
+    counts = {len(reader.starts), len(reader.next_values), len(reader.finishes)}
+    if len(counts) != 1 or (loop is None and counts != {0}):
+        raise ParseError("a carry lacks its loop, or its initial, next or final value")
     return ir.Kernel(
         tuple([int(n) for _, _, n in axes]),
         sum(kind == "reduce" for kind, _, _ in axes),
@@ -49,6 +53,11 @@ def parse_kernel(source: str) -> ir.Kernel:
         head[3].endswith(" in order"),
         None if loop is None else reader.loop(int(loop[1]), int(loop[2]) if loop[2] else None),
     )
+
+
+def _check_number(text: str, earlier: Sequence[object]) -> None:
+    if int(text) != len(earlier):
+        raise ValueError("carries are numbered from 0")
 
 
 class _Reader:
@@ -99,12 +108,19 @@ class _Reader:
                 raise ValueError("statements are numbered from 0")
             self.body.append(self.statement(text))
         elif match := _CARRIED.fullmatch(text):
+            _check_number(match[1], self.starts)
             self.starts.append(
-                (int(match[1]), self.index(match[2]), parse_dtype(match[3]), bool(match[4]))
+                (int(match[2]), self.index(match[3]), parse_dtype(match[4]), bool(match[5]))
             )
         elif match := _NEXT.fullmatch(text):
-            self.next_values.append(int(match[1]))
+            _check_number(match[1], self.next_values)
+            self.next_values.append(int(match[2]))
         elif match := _FINALLY.fullmatch(text):
+            _check_number(match[3], self.finishes)
+            if self.index(match[2]) != self.starts[len(self.finishes)][1]:
+                raise ValueError(
+                    "the final value of a carry has another index than the initial one"
+                )
             self.finishes.append(int(match[1]))
         else:
             self.outputs.append(self.output(text))

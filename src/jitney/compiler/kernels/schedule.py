@@ -28,13 +28,18 @@ def map_indices(kernel: Kernel, change: Callable[[Affine], Affine]) -> Kernel:
         ]
     )
     outputs = tuple([replace(o, index=change(o.index)) for o in kernel.outputs])
-    return replace(kernel, body=body, outputs=outputs)
+    loop = kernel.loop
+    if loop is not None:
+        carries = tuple([replace(c, index=change(c.index)) for c in loop.carries])
+        loop = replace(loop, carries=carries)
+    return replace(kernel, body=body, outputs=outputs, loop=loop)
 
 
 def indices(kernel: Kernel) -> list[Affine]:
     """Returns all indices of a kernel."""
     accesses = [s.index for s in kernel.body if isinstance(s, ir.Load | ir.IndexValue)]
-    return accesses + [o.index for o in kernel.outputs]
+    accesses += [o.index for o in kernel.outputs]
+    return accesses if kernel.loop is None else accesses + [c.index for c in kernel.loop.carries]
 
 
 def collapse(kernel: Kernel) -> Kernel:

@@ -10,7 +10,7 @@
 
 The vector lanes are columns of the second operand. The loop over rows of the first operand is
 unrolled (`unroll`), so that each vector of the second operand is loaded once for several rows. Code
-generation chooses the number of vectors (`codegen/kernel_key.lanes_hint`). These are the innermost
+generation chooses the number of vectors (`codegen/kernel_costs.lanes_hint`). These are the innermost
 loops of Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", 2008. Operands
 are not packed, so the second operand has to fit in the caches. Tiling does not change the order of
 the additions in a sum, so results do not change.

@@ -1,4 +1,4 @@
-"""Checks that kernels are well formed. `kernels.ir` lists the constraints K1 - K7 and L1 - L5."""
+"""Checks that kernels are well formed. `kernels.ir` lists the constraints K1 - K7 and L1 - L6."""
 
 from __future__ import annotations
 
@@ -52,6 +52,7 @@ def verify(kernel: ir.Kernel) -> None:
     _need(ir.Reduce in kinds or not kernel.reduced, "K4: a kernel with stores has reduced axes")
     for o in kernel.outputs:
         _check_index(o.index, kernel.body, len(kernel.body), rank)
+        _need(o.value < len(kernel.body), f"K1: unknown statement {o.value}")
         if isinstance(o, ir.Reduce):
             _need(
                 all(fixed[t] for t, _ in o.index.terms),
@@ -87,18 +88,34 @@ def _check_loop(kernel: ir.Kernel, loop: ir.While | None) -> None:
     rank = len(kernel.extents)
     stores = all(isinstance(o, ir.Store) and o.where is None for o in kernel.outputs)
     _need(rank <= 1 and stores, "L4: a loop in a kernel with several axes or other outputs")
+    for i in (loop.condition, *loop.next_values):
+        _need(0 <= i < len(body), f"L1: unknown statement {i}")
     _need(body[loop.condition].dtype == np.bool_, "L1: the condition is not a predicate")
     _need(len(carries) == len(loop.next_values), "L1: the counts of carries and next values differ")
-    uniform = ir.invariants(kernel)
+    _check_lanes(kernel, loop)
     for carry, statement in zip(loop.carries, loop.next_values, strict=True):
         _check_index(carry.index, body, 0, rank)
         stored = {kernel.params[carry.start], kernel.params[carry.finish]}
         held = stored == {carry.dtype} or all(is_half(d) for d in stored)
         same = held and len(stored) == 1 and body[statement].dtype == carry.dtype
         _need(same, f"L1: the next value of a carried {carry.dtype} is {body[statement].dtype}")
-        _need(
-            carry.varies or uniform[statement],
-            "L3: the next value of a uniform scalar varies by lane",
-        )
     conflict = dependent_lanes(kernel, loop)
-    _need(conflict is None, f"L2: {conflict}")
+    if conflict is not None:
+        raise KernelError(": ".join(conflict))
+
+
+def _check_lanes(kernel: ir.Kernel, loop: ir.While) -> None:
+    """Raises KernelError if several lanes access an element that one of them writes."""
+    if not any(n > 1 for n in kernel.extents):
+        return
+    stored = {o.param for o in kernel.outputs}
+    for o in kernel.outputs:
+        _need(o.index.coefficients[0] != 0, "L6: lanes write to the same element")
+    for s in kernel.body:
+        reads = isinstance(s, ir.Load) and s.param in stored
+        _need(not reads, "L6: lanes read a buffer that they store to")
+    for carry in loop.carries:
+        _need(
+            (carry.index.coefficients[0] != 0) == carry.varies,
+            "L6: a carry by lane has one element, or a uniform carry has several",
+        )

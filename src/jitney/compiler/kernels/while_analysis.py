@@ -56,19 +56,22 @@ def counter(kernel: Kernel, loop: While) -> tuple[int, int] | None:
     return counting.carry, bound
 
 
-def dependent_lanes(kernel: Kernel, loop: While) -> str | None:
-    """Returns why the lanes of a kernel with `loop` are not independent, or None if they are."""
+def dependent_lanes(kernel: Kernel, loop: While) -> tuple[str, str] | None:
+    """Returns None if the lanes of a kernel with `loop` are independent of each other.
+
+    Otherwise, returns the constraint that is violated, and the reason.
+    """
     uniform = ir.invariants(kernel)
     if not uniform[loop.condition]:
         reason = _changes_after_end(kernel, loop)
         if reason is not None:
-            return reason
+            return "L2", reason
     for carry, statement in zip(loop.carries, loop.next_values, strict=True):
         if not carry.varies and not uniform[statement]:
-            return "a scalar shared by all lanes becomes per-lane"
+            return "L3", "a scalar shared by all lanes becomes per-lane"
     for o in kernel.outputs:
         if not all(uniform[t] for t, _ in o.index.terms):
-            return "lanes write to data-dependent positions"
+            return "L6", "lanes write to data-dependent positions"
     return None
 
 

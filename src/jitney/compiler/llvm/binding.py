@@ -5,8 +5,10 @@ itself, some 20 ms, in the first call of a process. The compiler needs the funct
 loads the shared library with `ctypes`, without the package. Their signatures are those that
 llvmlite declares; a test compares them with the installed version.
 
-All functions can be called by several threads at once, with separate contexts and target machines.
-Those that take long release the GIL. Pointers to LLVM's objects are integers.
+Several threads can compile at once, with separate contexts and target machines. Functions that take
+long release the GIL; the others hold it, which also protects the initialization. Pointers to LLVM's
+objects are integers. A pass builder leaves some 500 bytes behind that LLVM's C interface cannot
+free.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from jitney.core.settings import config
 
 _POINTER, _TEXT, _INT = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
 _OUT = ctypes.POINTER(_TEXT)  # set to a string that the caller disposes of
@@ -42,6 +46,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "ContextCreate": (_POINTER,),
     "ContextDispose": (None, _POINTER),
     "ParseAssembly": (_POINTER, _POINTER, _TEXT, _OUT),
+    "VerifyModule": (ctypes.c_bool, _POINTER, _OUT),
     "DisposeModule": (None, _POINTER),
     "SetTarget": (None, _POINTER, _TEXT),
     "SetDataLayout": (None, _POINTER, _TEXT),
@@ -60,7 +65,8 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "DisposeMemoryBuffer": (None, _POINTER),
 }  # fmt: skip
 _LONG = ("ParseAssembly", "RunNewModulePassManager", "TargetMachineEmitToMemory")
-_KNOWN_VERSIONS = (20, 22)  # of LLVM in llvmlite 0.45 to 0.50, for which the signatures hold
+# The versions of LLVM in llvmlite 0.45 to 0.50, for which the signatures hold; 21 is in none.
+_KNOWN_VERSIONS = frozenset((20, 22))
 
 
 class Functions:
@@ -88,7 +94,12 @@ def functions() -> Functions:
     Raises:
       ImportError: if llvmlite is not installed, or if a function has another signature there.
     """
-    found = Functions(library_path())
+    try:
+        found = Functions(library_path())
+    except (AttributeError, OSError) as error:
+        raise ImportError(
+            f"LLVM cannot be used through this llvmlite: {error}. Instead: install llvmlite 0.50"
+        ) from error
     if found.version not in _KNOWN_VERSIONS:
         differing = differing_signatures()
         if differing:
@@ -119,16 +130,23 @@ def differing_signatures() -> list[str]:
     import llvmlite.binding  # declares all signatures
     from llvmlite.binding import ffi
 
+    simple = {
+        _TEXT: "text", _INT: "int", _OUT: "out", ctypes.c_size_t: "size", ctypes.c_bool: "bool",
+        None: "none",
+    }  # fmt: skip
+
     def kinds(declared: Sequence[Any]) -> list[str]:
         """Returns how values are passed; a pointer to an object is passed like `void*`."""
-        simple = {_TEXT: "text", _INT: "int", _OUT: "out", ctypes.c_size_t: "size", None: "none"}
         return [simple.get(t, "pointer") for t in declared]
 
     assert llvmlite.binding
     differing: list[str] = []
-    for name, (_, *parameters) in SIGNATURES.items():
-        declared = getattr(ffi.lib, f"LLVMPY_{name}").argtypes
-        if declared is not None and kinds(declared) != kinds(parameters):
+    for name, (result, *parameters) in SIGNATURES.items():
+        function = getattr(ffi.lib, f"LLVMPY_{name}")
+        declared = kinds(parameters if function.argtypes is None else function.argtypes)
+        # Functions without a declared result return nothing, or an int, which is ctypes' default.
+        is_result_equal = function.restype is _INT or kinds([function.restype]) == kinds([result])
+        if declared != kinds(parameters) or not is_result_equal:
             differing.append(name)
     return differing
 
@@ -218,10 +236,19 @@ class TargetMachine:
             if parsed[0] is None or error:
                 raise RuntimeError(f"LLVM cannot parse a module: {error}")
             with _owned(parsed[0], f.DisposeModule) as module:
+                if config.enable_checks.value or os.environ.get("JITNEY_CHECK") == "1":
+                    self._verify(module)
                 f.SetTarget(module, self._triple)
                 f.SetDataLayout(module, self._layout)
                 self._run_passes(module)
                 return self._written(module, is_object)
+
+    def _verify(self, module: int) -> None:
+        """Raises RuntimeError if LLVM's verifier rejects a module, which the parser accepts."""
+        invalid: list[bool] = []
+        error = text_of(lambda out: invalid.append(functions().VerifyModule(module, out)))
+        if invalid[0]:
+            raise RuntimeError(f"LLVM's verifier rejects a module: {error}")
 
     def _run_passes(self, module: int) -> None:
         """Inlines helpers, and promotes stack slots to registers."""

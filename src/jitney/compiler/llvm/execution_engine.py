@@ -1,6 +1,6 @@
 """Loads modules by LLVM's execution engine (MCJIT), where the runtime has no loader.
 
-This is the case on macOS. It is the only module that imports llvmlite's package, which has a lock
+This is the case on macOS. Compilation imports llvmlite's package in this module alone; it has a lock
 that allows only one thread at a time to call LLVM.
 """
 

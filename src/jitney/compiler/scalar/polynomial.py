@@ -90,7 +90,8 @@ def scaled(e: Emitter, x: Value, shifted: Value, n: Value, offset: int = 0) -> V
     """Returns x * 2^(n + offset), rounded once, for x in [1/2, 2).
 
     Results can overflow to infinity and underflow to 0. `shifted` and `n` are results of
-    `rounded_product`; n must not exceed the exponent range by more than the width of the mantissa.
+    `rounded_product`. n + offset must be in [-190, 130] for f32 and in [-1086, 1026] for f64, and
+    |offset| must be at most 64.
     """
     if _has_scalef(e, x):
         if offset:

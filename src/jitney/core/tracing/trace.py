@@ -96,7 +96,10 @@ class Trace:
 
     def state_of(self, x: Tracer) -> object:
         """Returns the state of a mutable value of a high-level type: `core.tracing.hi_types`."""
-        raise TypeError(f"{self} has no state of a value of type {x.aval}")
+        raise TypeError(
+            f"the state of a mutable value of type {x.aval} cannot be read here ({self}): close over "
+            "the value instead of passing it as an argument of the transformed function"
+        )
 
     def aside(self, x: Tracer) -> Value:
         """Returns the untransformed value of `x`, an auxiliary result of a transformed function."""

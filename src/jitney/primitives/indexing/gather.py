@@ -145,7 +145,7 @@ def check_index_map(
     if len(index_map) != indices.shape[leaf]:
         raise TypeError(
             f"{op}: the last axis of the indices, of shape {indices.shape}, contains index vectors, "
-            f"which must have one entry for each of the {len(index_map)} axes in {name}, but have "
+            f"which must have one entry for each axis in `{name}`, {index_map}, but have "
             f"{indices.shape[leaf]}"
         )
     for k, axis in enumerate(index_map):

@@ -113,8 +113,9 @@ class RequestedShardings:
                 where = f"the program runs on {messages.counted(len(devices), 'device')}"
                 raise ValueError(
                     f"jit: out_shardings has {sharding}, on an abstract mesh of "
-                    f"{sharding.num_devices} devices, which are taken from the arguments or the "
-                    f"context mesh, but {where if devices else 'there are none'}. Set a mesh with "
+                    f"{messages.counted(sharding.num_devices, 'device')}. Its devices are taken from "
+                    "the arguments or the context mesh, but "
+                    f"{where if devices else 'there are none'}. Set a mesh with "
                     "jax.set_mesh, place an argument with jax.device_put, or pass a NamedSharding "
                     "on a Mesh"
                 )

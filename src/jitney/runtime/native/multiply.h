@@ -242,7 +242,9 @@ static int jt_product_sets(int size) {
     int sets = 0;
     (void)size;
 #ifdef JT_BLOCKS
-    if (jt_has_dots(size)) sets |= JT_SET_DOTS;
+    static int dots[3] = {-1, -1, -1}; /* a virtual machine emulates CPUID, which takes microseconds */
+    if (dots[size] < 0) dots[size] = jt_has_dots(size);
+    if (dots[size]) sets |= JT_SET_DOTS;
 #endif
 #ifdef JT_TILES
     static _Atomic int tiles = -1; /* asked once */
