@@ -7,7 +7,12 @@ import time
 
 import pytest
 
-RUNNING = """
+# A job of a shell may have the signal ignored.
+HANDLER = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+RUNNING = f"""{HANDLER}
 import jax, jax.numpy as jnp
 @jax.jit
 def f(x):
@@ -15,7 +20,7 @@ def f(x):
 print("start", flush=True)
 print(f(jnp.ones(1000)))
 """
-COMPILING = """
+COMPILING = f"""{HANDLER}
 import jax, jax.numpy as jnp
 @jax.jit
 def f(x):
@@ -42,4 +47,5 @@ def test_one_interrupt_ends_it(command, program, tmp_path):
         _, errors = running.communicate(timeout=60)
     finally:
         running.kill()
+        running.communicate()
     assert running.returncode != 0 and errors.rstrip().endswith("KeyboardInterrupt")
