@@ -42,8 +42,8 @@ def write_loop(w: StatementWriter, loop: ir.While) -> None:
     e.label(f"body.{n}")
     _write_missing(w, range(len(kernel.body)))
     for o in kernel.outputs:
-        value = w.state.values[o.value]
-        w.store(o, w.value(o.value) if w.lanes > 1 and w.lane_stride(o.index) else value)
+        is_by_lane = w.lanes > 1 and w.lane_stride(o.index)
+        w.store(o, w.value(o.value) if is_by_lane else w.state.values[o.value])
     next_values = [
         _in_lanes(w, w.state.values[i], carry.varies)
         for i, carry in zip(loop.next_values, loop.carries, strict=True)

@@ -248,6 +248,12 @@ class BuiltWhile:
     kernel: Kernel
     params: Sequence[hlo.Node | Slot]
 
+    @property
+    def carries(self) -> tuple[Carry, ...]:
+        """The carries of the kernel's loop."""
+        assert self.kernel.loop is not None, "it was built from a loop"
+        return self.kernel.loop.carries
+
 
 def build_while(
     node: hlo.While,

@@ -151,12 +151,15 @@ def differing_signatures() -> list[str]:
     return differing
 
 
-def text_of(write: Callable[[Any], object]) -> str:
-    """Returns the string that a function of LLVM writes; `write` passes a pointer to it."""
+def with_text(function: Callable[..., Any], *arguments: object) -> tuple[Any, str]:
+    """Calls a function of LLVM whose last parameter is a string that it sets.
+
+    Returns (its result, the string).
+    """
     out = _TEXT()
-    write(ctypes.byref(out))
+    result = function(*arguments, ctypes.byref(out))
     try:
-        return (out.value or b"").decode()
+        return result, (out.value or b"").decode()
     finally:
         if out:
             functions().DisposeString(out)
@@ -164,17 +167,17 @@ def text_of(write: Callable[[Any], object]) -> str:
 
 def process_triple() -> str:
     """Returns the target triple of this process."""
-    return text_of(functions().GetProcessTriple)
+    return with_text(functions().GetProcessTriple)[1]
 
 
 def cpu_name() -> str:
     """Returns LLVM's name of the processor."""
-    return text_of(functions().GetHostCPUName)
+    return with_text(functions().GetHostCPUName)[1]
 
 
 def cpu_features() -> dict[str, bool]:
     """Returns the features that LLVM knows of, and whether the processor has them."""
-    listed = text_of(functions().GetHostCPUFeatures)
+    _, listed = with_text(functions().GetHostCPUFeatures)
     return {feature[1:]: feature[0] == "+" for feature in listed.split(",") if feature}
 
 
@@ -194,18 +197,17 @@ class TargetMachine:
     def __init__(self, triple: str, cpu: str, features: str, level: int) -> None:
         f = functions()
         self._triple = triple.encode()
-        target: list[int | None] = []
-        error = text_of(lambda out: target.append(f.GetTargetFromTriple(self._triple, out)))
-        if target[0] is None:
+        target, error = with_text(f.GetTargetFromTriple, self._triple)
+        if target is None:
             raise RuntimeError(error)
         self._machine: int | None = f.CreateTargetMachine(
-            target[0], self._triple, cpu.encode(), features.encode(), level,
+            target, self._triple, cpu.encode(), features.encode(), level,
             b"pic", b"small", 0, 0, b"",
         )  # fmt: skip
         if self._machine is None:
             raise RuntimeError(f"LLVM has no target machine for {triple}")
         data = f.CreateTargetMachineData(self._machine)
-        self._layout = text_of(lambda out: f.CopyStringRepOfTargetData(data, out)).encode()
+        self._layout = with_text(f.CopyStringRepOfTargetData, data)[1].encode()
         f.DisposeTargetData(data)
 
     def close(self) -> None:
@@ -230,12 +232,10 @@ class TargetMachine:
         """Compiles a module in a context of its own, which no other thread uses."""
         f = functions()
         with _owned(f.ContextCreate(), f.ContextDispose) as context:
-            parsed: list[int | None] = []
-            source = text.encode()
-            error = text_of(lambda out: parsed.append(f.ParseAssembly(context, source, out)))
-            if parsed[0] is None or error:
+            parsed, error = with_text(f.ParseAssembly, context, text.encode())
+            if parsed is None or error:
                 raise RuntimeError(f"LLVM cannot parse a module: {error}")
-            with _owned(parsed[0], f.DisposeModule) as module:
+            with _owned(parsed, f.DisposeModule) as module:
                 if config.enable_checks.value or os.environ.get("JITNEY_CHECK") == "1":
                     self._verify(module)
                 f.SetTarget(module, self._triple)
@@ -245,9 +245,8 @@ class TargetMachine:
 
     def _verify(self, module: int) -> None:
         """Raises RuntimeError if LLVM's verifier rejects a module, which the parser accepts."""
-        invalid: list[bool] = []
-        error = text_of(lambda out: invalid.append(functions().VerifyModule(module, out)))
-        if invalid[0]:
+        is_invalid, error = with_text(functions().VerifyModule, module)
+        if is_invalid:
             raise RuntimeError(f"LLVM's verifier rejects a module: {error}")
 
     def _run_passes(self, module: int) -> None:
@@ -265,15 +264,10 @@ class TargetMachine:
 
     def _written(self, module: int, is_object: bool) -> bytes:
         f = functions()
-        emitted: list[int | None] = []
-        error = text_of(
-            lambda out: emitted.append(
-                f.TargetMachineEmitToMemory(self._machine, module, is_object, out)
-            )
-        )
-        if emitted[0] is None:
+        emitted, error = with_text(f.TargetMachineEmitToMemory, self._machine, module, is_object)
+        if emitted is None:
             raise RuntimeError(f"LLVM cannot compile a module: {error}")
-        with _owned(emitted[0], f.DisposeMemoryBuffer) as buffer:
+        with _owned(emitted, f.DisposeMemoryBuffer) as buffer:
             return ctypes.string_at(f.GetBufferStart(buffer), f.GetBufferSize(buffer))
 
 

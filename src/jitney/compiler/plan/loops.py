@@ -78,9 +78,7 @@ def _as_kernel(plan: RegionPlan, node: hlo.While, built: BuiltWhile) -> None:
             source = plan.buffer(node.init[i])
             if carry[i] is not source:
                 plan.steps.append(ir.Copy(carry[i], source))
-    loop = built.kernel.loop
-    carries = () if loop is None else loop.carries
-    shared = {built.params[c.finish] for c in carries if not c.varies}
+    shared = {built.params[c.finish] for c in built.carries if not c.varies}
     buffers: list[ir.Buffer] = []
     for param in built.params:
         match param:

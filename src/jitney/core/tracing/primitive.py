@@ -326,6 +326,14 @@ class Primitive:
     def impl(self) -> Callable[..., Any]:
         return self.evaluate if self.user_impl is None else self.user_impl
 
+    def is_evaluated_by_user(self, built_in: bool) -> bool:
+        """Returns whether an implementation from `def_impl` evaluates an operation.
+
+        Args:
+          built_in: whether the built-in rule was requested instead.
+        """
+        return self.user_impl is not None and not built_in
+
     def evaluate(self, *args: Value, **params: object) -> object:
         """Returns the results on arrays by the primitive's own rules, ignoring `def_impl`."""
         return _trace.state.eval_trace.process_primitive(self, args, params, built_in=True)

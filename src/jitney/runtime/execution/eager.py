@@ -121,7 +121,7 @@ class EvalTrace(Trace):
         self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], built_in: bool
     ) -> object:
         """Computes an operation with committed operands; its results are committed, too."""
-        if primitive.eager_rule is None and (primitive.user_impl is None or built_in):
+        if primitive.eager_rule is None and not primitive.is_evaluated_by_user(built_in):
             avals = tuple([get_aval(x) for x in args])
             return _run_as_program(
                 primitive, avals, args, params, primitive.result_type(avals, params)[0]

@@ -33,7 +33,7 @@ class OnContextMesh(EvalTrace):
         built_in: bool = False,
     ) -> object:
         mesh = get_mesh()
-        if mesh.empty or (primitive.user_impl is not None and not built_in):
+        if mesh.empty or primitive.is_evaluated_by_user(built_in):
             return super().process_primitive(primitive, args, params, built_in)
         requests = placements.or_on(mesh, NO_REQUESTS)
         assign(args, describe=lambda i: f"argument {i} of {primitive}", requests=requests)

@@ -129,7 +129,7 @@ class TransferGuards(EvalTrace):
         params: dict[str, Any],
         built_in: bool = False,
     ) -> object:
-        if primitive.user_impl is None or built_in:
+        if not primitive.is_evaluated_by_user(built_in):
             for x in args:
                 if type(x) is not ArrayImpl and evaluator_for(x) is None:
                     check_operand(x, str(primitive))

@@ -41,7 +41,7 @@ class ValueChecks(EvalTrace):
         results = super().process_primitive(primitive, args, params, built_in)
         if (
             primitive.eager_rule is not None
-            and (primitive.user_impl is None or built_in)
+            and not primitive.is_evaluated_by_user(built_in)
             and config.checks_values()
         ):
             outs = results if primitive.multiple_results else [results]
